@@ -1,0 +1,1 @@
+"""From a candidate tree to findings. Knows files and interpreters, not git."""

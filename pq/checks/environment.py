@@ -1,0 +1,88 @@
+"""The interpreter of the import check: one named in pq.toml, or a managed environment in the user's cache folder.
+
+A managed environment belongs to the bytes of its requirements file and to pq's own Python. It is built once; `complete` in its
+folder is written last, so that an interrupted build is built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pq.errors import NotChecked, PqError
+
+_ASK = (
+    "import json, os, sys, sysconfig\n"
+    "places = [sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]\n"
+    "stamps = [os.stat(p).st_mtime_ns for p in places if os.path.isdir(p)]\n"
+    "print(json.dumps([sys.version, list(sys.version_info[:2]), stamps]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python that runs checks: `identity` changes with its version, its place and its installed packages."""
+
+    path: Path
+    version: tuple[int, int]
+    identity: str
+
+
+def ask(path: Path) -> Interpreter:
+    """What a Python says of itself. Raises NotChecked where it can't be run."""
+    try:
+        done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, check=True, timeout=60, stdin=subprocess.DEVNULL)
+        said, version, stamps = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise NotChecked(f"the interpreter of the import check can't be run: {path} ({error})", hint="pq setup, or set [check] python in pq.toml") from None
+    return Interpreter(path, (version[0], version[1]), f"{path} {said} {stamps}")
+
+
+def own() -> Interpreter:
+    """pq's own interpreter, for a queue that imports nothing."""
+    return Interpreter(Path(sys.executable), (sys.version_info[0], sys.version_info[1]), sys.version)
+
+
+def managed(requirements: bytes, cache: Path) -> Path:
+    """The folder of the managed environment for these requirements."""
+    python = f"{sys.implementation.cache_tag}\n{sys.platform}\n".encode()
+    return cache / "environments" / hashlib.sha256(python + requirements).hexdigest()[:16]
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the environment in a folder was built to the end."""
+    return (folder / "complete").exists()
+
+
+def python_in(folder: Path) -> Path:
+    """The interpreter of an environment."""
+    return folder / "bin" / "python"
+
+
+def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) -> None:
+    """Build a managed environment with exactly the listed packages. Raises PqError with pip's last words."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _do([sys.executable, "-m", "venv", str(folder)], progress)
+    install = [str(python_in(folder)), "-m", "pip", "install", "--no-deps", "--disable-pip-version-check", "-r", str(requirements)]
+    _do(install, progress)
+    (folder / "complete").touch()
+
+
+def _do(command: list[str], progress: Callable[[str], None]) -> None:
+    """Run a command and pass its output on line by line."""
+    said: list[str] = []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line.rstrip())
+            progress(line.rstrip())
+    if process.returncode:
+        errors = [line for line in said if line.startswith("ERROR")] or said[-3:]
+        raise PqError(f"the environment of the import check can't be built: {' '.join(errors)}", hint="run pq setup again when the cause is gone")

@@ -1,0 +1,163 @@
+"""Runs in the interpreter of the import check, which need not have pq: standard library only, no import of pq.
+
+The one argument is JSON: `root` (first on sys.path), `modules`, `stand_ins`, `probes`, and `answer`, the number of an open pipe.
+The answer is JSON: `seconds`, `modules` (how many came from root), `stood_in`; or `failed` ("import" | "probe" | "origin"),
+`reason`, `file`, `line` and `text`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import runpy
+import sys
+import time
+import traceback
+from types import ModuleType
+from typing import Any
+
+_FRAMES = 6
+
+
+class StandInType(type):
+    """So that a stand-in's attributes can be used as classes: as bases, in annotations, with `[]` and `|`."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _thing(name)
+
+    def __getitem__(cls, item: object) -> Any:
+        return cls
+
+    def __or__(cls, other: object) -> Any:
+        return cls
+
+    __ror__ = __or__
+
+    def __iter__(cls) -> Any:
+        return iter(())
+
+
+def _thing(name: str) -> Any:
+    """A class that can be called, decorated with, subclassed and asked for attributes."""
+
+    def new(cls: type, *args: object, **kwargs: object) -> object:
+        if len(args) == 1 and not kwargs and callable(args[0]) and cls is thing:
+            return args[0]
+        return object.__new__(cls)
+
+    thing = StandInType(name, (), {"__new__": new, "__init__": lambda *_, **__: None})
+    return thing
+
+
+class StandInModule(ModuleType):
+    """A module that cannot exist on this machine. Every attribute is there and does nothing."""
+
+    __version__ = "0.0.0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = _thing(name)
+        setattr(self, name, value)
+        return value
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds only the listed modules, and what is below them."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] not in self.names:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return StandInModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__path__ = []
+
+
+def stand_in(names: list[str]) -> list[str]:
+    """Stand in for those of the listed modules that can't be imported; their names."""
+    finder = StandIns()
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            for loaded in [key for key in sys.modules if key.partition(".")[0] == name]:
+                del sys.modules[loaded]
+            finder.names.add(name)
+            if finder not in sys.meta_path:
+                sys.meta_path.insert(0, finder)
+    return sorted(finder.names)
+
+
+def strangers(root: str) -> tuple[list[tuple[str, str]], int]:
+    """Modules of the packages below root that came from elsewhere, as (name, origin), and how many did not."""
+    tops = {entry.partition(".")[0] for entry in os.listdir(root)}
+    foreign: list[tuple[str, str]] = []
+    own = 0
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] not in tops or isinstance(module, StandInModule) or module is None:
+            continue
+        origin = getattr(module, "__file__", None)
+        places = [origin] if origin else list(getattr(module, "__path__", ()))
+        if places and all(os.path.realpath(place).startswith(root + os.sep) for place in places):
+            own += 1
+        elif places:
+            foreign.append((name, places[0]))
+    return foreign, own
+
+
+def failure(kind: str, error: BaseException, root: str) -> dict[str, Any]:
+    """What went wrong, and the innermost place below root."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if os.path.realpath(frame.filename).startswith(root + os.sep)]
+    file, line = (inside[-1].filename, inside[-1].lineno) if inside else (None, None)
+    if getattr(error, "filename", None) and getattr(error, "lineno", None):
+        file, line = getattr(error, "filename"), getattr(error, "lineno")
+    text = [f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}" for frame in inside[-_FRAMES:]]
+    return {"failed": kind, "reason": f"{type(error).__name__}: {error}", "file": file, "line": line, "text": text}
+
+
+def attempt(order: dict[str, Any]) -> dict[str, Any]:
+    """Import, look where the modules came from, run the probes: the answer."""
+    began = time.monotonic()
+    root = os.path.realpath(order["root"])
+    sys.path.insert(0, root)
+    stood_in = stand_in(order["stand_ins"])
+    for module in order["modules"]:
+        try:
+            importlib.import_module(module)
+        except BaseException as error:
+            return failure("import", error, root)
+    foreign, own = strangers(root)
+    if foreign or not own:
+        what = ", ".join(f"{name} from {place}" for name, place in foreign[:3]) or "no module"
+        return {"failed": "origin", "reason": f"not imported from the candidate tree: {what}", "text": []}
+    for probe in order["probes"]:
+        try:
+            runpy.run_path(probe, run_name="__main__")
+        except BaseException as error:
+            answer = failure("probe", error, root)
+            answer["reason"] = f"{os.path.basename(probe)}: {answer['reason']}"
+            return answer
+    return {"seconds": time.monotonic() - began, "modules": own, "stood_in": stood_in}
+
+
+if __name__ == "__main__":
+    order = json.loads(sys.argv[1])
+    sys.argv[1:] = []
+    sys.dont_write_bytecode = False
+    reply = json.dumps(attempt(order)).encode()
+    while reply:
+        reply = reply[os.write(order["answer"], reply) :]
+    os._exit(0)

@@ -1,0 +1,173 @@
+"""The group of commands, the options that all of them have, and exit codes."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import pq
+from pq.cli.report import Report
+from pq.errors import PqError
+
+if TYPE_CHECKING:
+    from pq.engine.workspace import Workspace
+
+USAGE, BUG, INTERRUPTED = 64, 70, 130
+
+_MODULES = {
+    "pq.cli.stack": ("push", "pop", "goto", "top", "next", "previous", "series", "applied", "unapplied"),
+    "pq.cli.look": ("files", "patches", "show", "status"),
+    "pq.cli.checks": ("check", "verify"),
+    "pq.cli.prepare": ("init", "setup"),
+    "pq.cli.folder": ("apply",),
+}
+COMMANDS = {name: module for module, names in _MODULES.items() for name in names}
+
+
+@dataclass
+class Settings:
+    """What the common options and the environment say."""
+
+    directory: Path = field(default_factory=Path)
+    queue: Path | None = None
+    series: str | None = None
+    report: Report = field(default_factory=Report)
+
+    @property
+    def start(self) -> Path:
+        """The folder that pq works from."""
+        return Path.cwd() / self.directory
+
+    def workspace(self) -> Workspace:
+        """The workspace around that folder."""
+        from pq.engine.workspace import open_workspace
+
+        named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
+        series = self.series or os.environ.get("PQ_SERIES") or None
+        return open_workspace(self.start, queue_root=self.start / named if named else None, series_name=series)
+
+
+def _common() -> list[click.Parameter]:
+    """The options that stand before or behind any command."""
+
+    def setting(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+        def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
+            settings = context.ensure_object(Settings)
+            if not value:
+                return
+            target = settings.report if name in ("quiet", "verbose", "as_json") else settings
+            setattr(target, name, value)
+
+        return keep
+
+    folder = click.Path(path_type=Path)
+    options: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
+        (("-q", "--quiet"), "quiet", {"is_flag": True, "help": "Say nothing but what went wrong."}),
+        (("-v", "--verbose"), "verbose", {"is_flag": True, "help": "Say more."}),
+        (("--json",), "as_json", {"is_flag": True, "help": "Print one JSON document on standard output."}),
+        (("-C", "--directory"), "directory", {"type": folder, "metavar": "DIR", "help": "Work as if started in DIR."}),
+        (("--queue",), "queue", {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."}),
+        (("--series",), "series", {"metavar": "NAME", "help": "The series; else pq.toml's, or PQ_SERIES."}),
+    ]
+    return [
+        click.Option([*names, f"common_{target}"], expose_value=False, callback=setting(target), **keywords)
+        for names, target, keywords in options
+    ]
+
+
+class Command(click.Command):
+    """A command with the common options."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += _common()
+
+
+class Group(click.Group):
+    """Loads the module of a command when it is asked for, and knows a command by any unique prefix."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += _common()
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with this name, or with this beginning of one."""
+        matches = [cmd_name] if cmd_name in COMMANDS else sorted(name for name in COMMANDS if name.startswith(cmd_name))
+        if len(matches) > 1:
+            ctx.fail(f"'{cmd_name}' is ambiguous: {', '.join(matches)}")
+        if not matches:
+            return None
+        found = getattr(importlib.import_module(COMMANDS[matches[0]]), f"{matches[0]}_command")
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click, with the whole name of the command."""
+        _, command, rest = super().resolve_command(ctx, args)
+        return command.name if command else None, command, rest
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(pq.__version__, prog_name="pq", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A patch queue in the style of quilt, with git under it."""
+    context.ensure_object(Settings)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code."""
+    settings = Settings()
+    try:
+        code = cli.main(list(arguments), prog_name="pq", standalone_mode=False, obj=settings)
+        return code if isinstance(code, int) else 0
+    except PqError as error:
+        settings.report.error(error)
+        return error.exit_code
+    except click.UsageError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        error.show()
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("pq: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - so that the interpreter's last flush finds one
+        return 1
+    except OSError as error:
+        settings.report.error(PqError(_os_fact(error), hint=_OS_HINTS.get(error.errno or 0)))
+        return 1
+    except Exception:  # noqa: BLE001 - the last line of defence: a bug is said to be one
+        traceback.print_exc()
+        click.echo("pq: this is a bug in pq; nothing that it had not finished was kept", err=True)
+        return BUG
+    finally:
+        settings.report.close()
+
+
+_OS_HINTS = {
+    errno.ENOSPC: "make room on the disk and run the command again",
+    errno.EROFS: "the place can't be written; is it mounted read-only?",
+    errno.EACCES: "see who owns the file",
+    errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
+}
+
+
+def _os_fact(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what

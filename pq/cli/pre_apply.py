@@ -1,0 +1,50 @@
+"""What the shipped `hooks/pre-apply` runs: reads pq's request, prints `note` and `reject` lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pq.engine import checking
+from pq.engine.checking import Asked, Checker
+from pq.errors import PqError
+from pq.queue import open_queue
+from pq.repo import checkout
+
+
+def main() -> int:
+    """Check the patches on standard input; 0 if all may pass."""
+    asked = [Asked(*line.rstrip("\n").split("\t")) for line in sys.stdin]
+    try:
+        verdict = _checker().judge(asked)
+    except PqError as error:
+        print(f"reject\t{asked[0].patch}\t{error.fact}")
+        if error.hint:
+            print(f"reject\t{asked[0].patch}\thint: {error.hint}")
+        return 1
+    for patch, finding in verdict.rejected:
+        for line in finding.lines():
+            print(f"reject\t{patch}\t{line}")
+    for note in verdict.notes:
+        print(f"note\t{note}")
+    return 1 if verdict.rejected else 0
+
+
+def _checker() -> Checker:
+    queue = open_queue(Path(os.environ["PQ_QUEUE"]), series_name=os.environ["PQ_SERIES"])
+    opened = checkout.open_checkout(Path(os.environ["PQ_CHECKOUT"]))
+    pin = queue.read_pin(queue.read_series())
+    return Checker(
+        queue=queue,
+        objects=opened.objects,
+        python=checking.interpreter(queue, pin),
+        folder=opened.folder / "stage",
+        overlay=opened.compiled(pin.release),
+        progress=_progress,
+    )
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"  {text} …", file=sys.stderr)

@@ -1,0 +1,305 @@
+"""Every sentence a user can see, and the JSON form of the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from pq.core.patch import FilePatch
+from pq.core.place import How, Placed, Reason, Refused
+from pq.engine import events
+from pq.engine.apply import Failed, Refusal
+from pq.engine.events import Event
+from pq.engine.folder import Ending, PatchEnding
+from pq.engine.setup import SetUp
+from pq.engine.status import PatchState, Status
+from pq.errors import ParseError, PqError
+
+_SHOWN_LINES = 8
+
+
+@dataclass
+class Report:
+    """Where a command's events go: sentences as they come, or one JSON document at the end."""
+
+    quiet: bool = False
+    verbose: bool = False
+    as_json: bool = False
+    said: list[Mapping[str, object]] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Tell one event."""
+        if self.as_json:
+            if not isinstance(event, events.Progress):
+                self.said.append({"event": type(event).__name__.lower(), **_plain(event)})
+            return
+        if isinstance(event, events.Progress):
+            self.progress(event.text)
+        elif isinstance(event, (events.Refused, events.Rejected, events.Unchecked, events.Recovered)):
+            for line in sentences(event, verbose=self.verbose):
+                _err(line)
+        elif not self.quiet:
+            for line in sentences(event, verbose=self.verbose):
+                _out(line)
+
+    def progress(self, text: str) -> None:
+        """Tell a step of something long, on a terminal only."""
+        if sys.stderr.isatty() and not self.quiet and not self.as_json:
+            _err(f"  {text}")
+
+    def result(self, name: str, value: object, lines: Sequence[str]) -> None:
+        """What a command that only reports has found."""
+        if self.as_json:
+            self.said.append({name: _jsonable(value)})
+        else:
+            for line in lines:
+                _out(line)
+
+    def raw(self, content: bytes) -> None:
+        """Bytes as they are."""
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+    def error(self, error: PqError) -> None:
+        """A refusal: the fact, the place, the way out."""
+        if self.as_json:
+            self.said.append({"event": "error", "fact": error.fact, "hint": error.hint, "exit_code": error.exit_code, **_place(error)})
+            return
+        for line in error_lines(error):
+            _err(line)
+
+    def close(self) -> None:
+        """Print the JSON document."""
+        if self.as_json:
+            merged: dict[str, object] = {}
+            told: list[Mapping[str, object]] = []
+            for item in self.said:
+                if "event" in item:
+                    told.append(item)
+                else:
+                    merged.update(item)
+            if told:
+                merged["events"] = told
+            _out(json.dumps(merged, indent=2, ensure_ascii=True))
+
+
+def error_lines(error: PqError) -> list[str]:
+    """A refusal as people read it."""
+    if isinstance(error, ParseError):
+        lines = [f"pq: {error.file}:{error.line}: {error.fact}", f"    {error.text}"]
+        if error.column is not None:
+            lines.append("    " + " " * (error.column - 1) + "^")
+    else:
+        lines = [f"pq: {error.fact}"]
+    return lines + ([f"hint: {error.hint}"] if error.hint else [])
+
+
+def sentences(event: Event, *, verbose: bool) -> list[str]:
+    """What is said of an event."""
+    match event:
+        case events.Recovered(back, left):
+            lines = [f"pq: an interrupted command was {'taken back' if back else 'finished'}"]
+            return lines + [f"pq: {path} was changed meanwhile and is left as it is" for path in left]
+        case events.Applying(patch, known, placed, empty):
+            lines = [f"Applying patch {patch}"]
+            if empty:
+                return [*lines, f"Patch {patch} appears to be empty, applied"]
+            if verbose:
+                lines += ["  its commit exists already"] if known else [f"  patching file {path}" for path, _ in placed]
+            return lines + [line for path, place in placed for line in _moved(path, place)]
+        case events.Refused(patch, file, failed):
+            return refusal_lines(patch, file, failed)
+        case events.Rejected(patch, reasons):
+            return [f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it", *(f"  {line}" for line in reasons)]
+        case events.Noted(text):
+            return [f"Checked: {text}"]
+        case events.Passed(patches):
+            return [f"All checks passed: {', '.join(patches)}" if len(patches) < 4 else f"All checks passed: {len(patches)} patches"]
+        case events.Unchecked(patches):
+            return [f"pq: NOT CHECKED, as asked for: {', '.join(patches)}", "hint: pq check asks the hook about them"]
+        case events.Removing(patch):
+            return [f"Removing patch {patch}"]
+        case events.NowAt(patch, dry_run):
+            words = f"at patch {patch}" if patch else None
+            if dry_run:
+                return [f"Would be {words}; nothing was changed" if words else "No patches would be applied; nothing was changed"]
+            return [f"Now {words}" if words else "No patches applied"]
+        case events.Progress(text):
+            return [text]
+
+
+def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
+    """Why a patch does not belong there."""
+    if failed.landed:
+        return [f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)", "hint: take its line out of the series"]
+    lines = [f"pq: Patch {patch} does not apply; nothing of it was changed"]
+    for refusal in failed.refusals:
+        lines += [f"  {line}" for line in _refused(refusal, file)]
+    if failed.fitting:
+        lines.append(f"  ({failed.fitting} other {'file fits' if failed.fitting == 1 else 'files fit'})")
+    return lines
+
+
+def status_lines(status: Status) -> list[str]:
+    """The state of a workspace."""
+    applied = [patch for patch in status.patches if patch.applied]
+    lines = [
+        f"Series {status.series} on {status.release} ({status.pin[:12]}), checkout {status.checkout}",
+        f"{len(applied)} of {len(status.patches)} patches applied" + (f", now at patch {applied[-1].name}" if applied else ""),
+    ]
+    unchecked = [patch.name for patch in applied if not patch.checked]
+    if applied and not unchecked:
+        lines.append("All applied patches passed the checks")
+    lines += [f"Not checked as it stands: {name}" for name in unchecked]
+    lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]
+    lines += [f"Changed since it was pushed: {name}" for name in status.edited]
+    lines += [f"In the series, but without a file: {name}" for name in status.missing]
+    lines += [f"In no series: {name}" for name in status.unlisted]
+    return lines
+
+
+def series_lines(patches: Sequence[PatchState], *, marks: bool) -> list[str]:
+    """The patches, with quilt's marks if asked for: = top, + applied."""
+    if not marks:
+        return [patch.name for patch in patches]
+    return [f"{'=' if patch.top else '+' if patch.applied else ' '} {patch.name}" for patch in patches]
+
+
+def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
+    """The files that a patch touches; with marks, what it does to them."""
+    letters = {"create": "+", "delete": "-"}
+    found = sorted({(file.path, letters.get(file.action, " ")) for file in files})
+    return [f"{letter} {path}" if marks else path for path, letter in found]
+
+
+def ending_lines(endings: Sequence[PatchEnding], *, only_check: bool) -> list[str]:
+    """What became of the patches of `pq apply`."""
+    lines: list[str] = []
+    whole = all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings)
+    for ending in endings:
+        if ending.ending is Ending.ALREADY:
+            lines.append(f"{ending.patch}: already applied")
+        elif ending.failed is not None:
+            lines += refusal_lines(ending.patch, ending.patch, ending.failed)
+        elif ending.faults:
+            lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
+            for path, (message, line, column, text) in ending.faults:
+                lines += [f"  {path}:{line}: {message}", f"    {text}", *([" " * (column + 3) + "^"] if column else [])]
+        elif not whole or only_check:
+            lines.append(f"{ending.patch}: would apply")
+        else:
+            lines.append(f"{ending.patch}: applied")
+        lines += [line for path, place in ending.placed for line in _moved(path, place)]
+    return lines
+
+
+def setup_lines(done: SetUp, workspace: str) -> list[str]:
+    """What setup did."""
+    lines = [f"Checkout {workspace} {'is ready' if done.checkout else 'was ready'}"]
+    return [*lines, "The environment of the import check is built"] if done.environment else lines
+
+
+def _moved(path: str, placed: Placed) -> list[str]:
+    """quilt's words for hunks that do not stand at their stated lines."""
+    lines = []
+    for hunk in placed.hunks:
+        if hunk.landed:
+            lines.append(f"  {path}: hunk {hunk.hunk} is there already")
+            continue
+        remarks = [f"offset {hunk.offset} {'line' if abs(hunk.offset) == 1 else 'lines'}"] if hunk.offset else []
+        remarks += [f"FUZZ {hunk.fuzz}"] if hunk.fuzz else []
+        remarks += ["merged three-way"] if placed.how is How.MERGED and hunk.offset else []
+        if remarks:
+            lines.append(f"  {path}: hunk {hunk.hunk} succeeded at {hunk.line} ({', '.join(remarks)})")
+    return lines
+
+
+def _refused(refusal: Refusal, patch_file: str) -> list[str]:
+    refused = refusal.refused
+    hunk = refused.hunk
+    where = f"hunk {hunk.number} ({patch_file}:{hunk.line})" if hunk else "the patch"
+    at = f"{refusal.path}:{refused.lines[0]}" if refused.lines else refusal.path
+    return [f"{at}: {where}: {_because(refused)}", *_evidence(refused)]
+
+
+def _because(refused: Refused) -> str:
+    detail = refused.detail
+    match refused.reason:
+        case Reason.CONFLICT:
+            return "upstream changed the same lines"
+        case Reason.NO_PLACE:
+            return detail or "its lines stand nowhere in this file; the nearest place differs"
+        case Reason.AMBIGUOUS:
+            return f"its lines stand at {len(refused.lines)} places, and nothing says which is meant: lines {', '.join(map(str, refused.lines))}"
+        case Reason.NO_CONTEXT:
+            return "it has no line that could say where it belongs"
+        case Reason.WRONG_RESULT:
+            return f"the result is not the file that its index line names ({detail[:12]}): the patch was edited or cut after it was written"
+        case Reason.LANDED:
+            return "it is there already"
+        case Reason.EXISTS:
+            return f"{detail or 'another file'} stands there already"
+        case Reason.MISSING:
+            return "there is no such file"
+        case Reason.DIFFERS:
+            return detail
+        case Reason.UNSAFE:
+            return f"{detail}, and no patch writes through one"
+
+
+def _evidence(refused: Refused) -> list[str]:
+    """Expected lines beside found ones, where both are known."""
+    if refused.reason not in (Reason.CONFLICT, Reason.NO_PLACE) or not (refused.expected or refused.found):
+        return []
+    return [*_block("expected", refused.expected), *_block("found", refused.found)]
+
+
+def _block(title: str, lines: Sequence[bytes]) -> list[str]:
+    shown = [f"    | {line.decode('utf-8', 'replace').rstrip()}" for line in lines[:_SHOWN_LINES]]
+    more = [f"    | … {len(lines) - _SHOWN_LINES} more"] if len(lines) > _SHOWN_LINES else []
+    return [f"  {title}:", *(shown or ["    | (nothing)"]), *more]
+
+
+def _place(error: PqError) -> dict[str, object]:
+    if not isinstance(error, ParseError):
+        return {}
+    return {"file": error.file, "line": error.line, "column": error.column, "text": error.text}
+
+
+def _plain(event: object) -> dict[str, object]:
+    plain = _jsonable(event)
+    return plain if isinstance(plain, dict) else {}
+
+
+def _jsonable(value: object) -> object:
+    """A value as JSON has it: file contents are left out, bytes become text."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {each.name: _jsonable(getattr(value, each.name)) for each in fields if each.name not in ("content", "binary")}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    return value
+
+
+def _out(line: str) -> None:
+    click.echo(_bytes(line))
+
+
+def _err(line: str) -> None:
+    click.echo(_bytes(line), err=True)
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("utf-8", "surrogateescape")

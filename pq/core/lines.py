@@ -1,0 +1,26 @@
+"""Lines of a file as bytes, and the id git gives a file's content."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+Lines = tuple[bytes, ...]
+
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+_SHORTEST_ID = 7
+
+
+def split_lines(data: bytes) -> Lines:
+    """The lines with their endings. Only LF ends a line: a lone CR, a form feed or an ESC is content."""
+    return tuple(_LINE.findall(data))
+
+
+def blob_id(content: bytes) -> str:
+    """The id (40 hex digits) that git gives a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def is_blob(content: bytes, recorded: str) -> bool:
+    """Whether `recorded`, an id from an `index` line and maybe shortened, names this content."""
+    return len(recorded) >= _SHORTEST_ID and blob_id(content).startswith(recorded)

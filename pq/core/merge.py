@@ -1,0 +1,132 @@
+"""Three-way merge of lines: the edits of a patch, made for `base`, carried to `ours`.
+
+The edits are known exactly (they are the hunks), so only the way from base to ours is searched for, with a patience diff:
+lines that are unique on both sides anchor it, so that of three look-alike blocks the right one is found.
+Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from patiencediff import PatienceSequenceMatcher
+
+from pq.core.lines import Lines
+from pq.core.patch import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where an edit of the patch came to stand: 0-based line in ours; `landed` if ours had it already."""
+
+    edit: Edit
+    line: int
+    landed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The merged lines, and where each edit went."""
+
+    lines: Lines
+    landings: tuple[Landing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Both sides changed these lines. `line` is 0-based in ours; `hunk` is the number of the patch's hunk."""
+
+    hunk: int
+    line: int
+    base: Lines
+    ours: Lines
+    theirs: Lines
+
+
+def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Conflict, ...]:
+    """Carry `edits` (in order, disjoint, for `base`) to `ours`. All conflicts are returned, or the merged lines."""
+    out: list[bytes] = []
+    landings: list[Landing] = []
+    conflicts: list[Conflict] = []
+    here = 0
+    for region in _regions(_changes(base, ours), edits):
+        was = base[region.start : region.stop]
+        mine = ours[region.ours_start : region.ours_stop]
+        theirs = _applied(base, region)
+        if region.edits and mine not in (was, theirs):
+            conflicts.append(Conflict(region.edits[0].hunk, region.ours_start, was, mine, theirs))
+        out += ours[here : region.ours_start]
+        out += theirs if region.edits else mine
+        here = region.ours_stop
+        landed = mine == theirs
+        landings += [Landing(edit, region.ours_start + edit.start - region.start, landed) for edit in region.edits]
+    out += ours[here:]
+    return tuple(conflicts) or Merged(tuple(out), tuple(landings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Lines `start` to `stop` of base are lines `ours_start` to `ours_stop` of ours."""
+
+    start: int
+    stop: int
+    ours_start: int
+    ours_stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Region(_Change):
+    """A run of base that the edits, or ours, or both changed."""
+
+    edits: tuple[Edit, ...]
+
+
+def _changes(base: Lines, ours: Lines) -> list[_Change]:
+    """What ours made of base."""
+    found = []
+    base_at = ours_at = 0
+    for base_start, ours_start, length in PatienceSequenceMatcher(None, base, ours).get_matching_blocks():
+        if base_start > base_at or ours_start > ours_at:
+            found.append(_Change(base_at, base_start, ours_at, ours_start))
+        base_at, ours_at = base_start + length, ours_start + length
+    return found
+
+
+def _regions(changes: Sequence[_Change], edits: Sequence[Edit]) -> Iterator[_Region]:
+    """The changes and the edits in order of base, those that touch put together."""
+    offset = 0
+    group: list[_Change | Edit] = []
+    stop = -1
+    pieces: list[_Change | Edit] = [*changes, *edits]
+    for piece in sorted(pieces, key=lambda piece: (piece.start, piece.stop)):
+        if group and piece.start > stop:
+            region = _region(group, offset)
+            offset = region.ours_stop - region.stop
+            yield region
+            group = []
+        stop = max(stop, piece.stop) if group else piece.stop
+        group.append(piece)
+    if group:
+        yield _region(group, offset)
+
+
+def _region(group: Sequence[_Change | Edit], offset: int) -> _Region:
+    start, stop = group[0].start, max(piece.stop for piece in group)
+    changes = [piece for piece in group if isinstance(piece, _Change)]
+    ours_start, ours_stop = start + offset, stop + offset
+    if changes:
+        ours_start = changes[0].ours_start - (changes[0].start - start)
+        ours_stop = changes[-1].ours_stop + (stop - changes[-1].stop)
+    return _Region(start, stop, ours_start, ours_stop, tuple(piece for piece in group if isinstance(piece, Edit)))
+
+
+def _applied(base: Lines, region: _Region) -> Lines:
+    """The region of base with its edits made."""
+    out: list[bytes] = []
+    here = region.start
+    for edit in region.edits:
+        out += base[here : edit.start]
+        out += edit.lines
+        here = edit.stop
+    return (*out, *base[here : region.stop])

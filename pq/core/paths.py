@@ -1,0 +1,71 @@
+"""Paths as patches write them: git's quoting, the strip level, and what no patch may name (law 9)."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+_ESCAPE = re.compile(rb'\\(?:([0-7]{3})|([abtnvfr"\\]))')
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_DOT_GIT = re.compile(r"\.git(?:[ .]*|::?.*)|git~\d", re.IGNORECASE)
+
+
+def text(path: bytes) -> str:
+    """A path as pq holds it."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def raw(path: str) -> bytes:
+    """A path as the file system and git have it."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def unquote(name: bytes) -> tuple[bytes, bytes]:
+    """Split a name that may be in git's quotes from the text behind it. Without quotes, all of it is the name."""
+    found = _QUOTED.match(name)
+    if found is None:
+        return name, b""
+    return _ESCAPE.sub(_unescape, found[1]), name[found.end() :]
+
+
+def quote(path: str) -> bytes:
+    """A path as git writes it: in quotes, with escapes, if it holds control characters, quotes, backslashes or non-ASCII bytes."""
+    data = raw(path)
+    letters = {code: letter for letter, code in _ESCAPES.items()}
+    parts = [
+        b"\\" + letters[byte].encode() if byte in letters else b"%c" % byte if 32 <= byte < 127 else b"\\%03o" % byte
+        for byte in data
+    ]
+    quoted = b"".join(parts)
+    return data if quoted == data else b'"' + quoted + b'"'
+
+
+def strip(name: bytes, level: int) -> bytes | None:
+    """The name without its first `level` components; None where it has no more than these. Runs of slashes count once."""
+    for _ in range(level):
+        head, slash, name = name.partition(b"/")
+        name = name.lstrip(b"/")
+        if not slash or (not head and not name):
+            return None
+    return name or None
+
+
+def fault(path: str) -> str | None:
+    """Why a patch may not name this path (law 9), or None."""
+    parts = path.split("/")
+    if "\0" in path:
+        return "it holds a NUL byte"
+    if path.startswith("/"):
+        return "it is absolute"
+    if ".." in parts:
+        return "it leads out of the checkout"
+    if "" in parts or "." in parts:
+        return "it has an empty component"
+    if any(_DOT_GIT.fullmatch(part.replace("\u200c", "")) for part in parts):
+        return "it leads into git's own folder"
+    return None
+
+
+def _unescape(found: re.Match[bytes]) -> bytes:
+    octal, letter = found.groups()
+    return bytes([int(octal, 8) & 0xFF if octal else _ESCAPES[letter.decode()]])

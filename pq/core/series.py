@@ -1,0 +1,174 @@
+r"""The series file: which patches, in which order, made for which release.
+
+Grammar, line by line (quilt's, with mq's guards; patch names are bytes up to the first blank)::
+
+    line    = blanks | blanks comment | blanks NAME { blanks option } [ blanks comment ]
+    option  = "-p0" | "-p1" | "-p" DIGITS | "-pab" | "-R" | OTHER     (OTHER begins with "-" and is kept, not used)
+    comment = "#" anything          a comment word "#+NAME" or "#-NAME" behind a patch is a guard
+    blanks  = { SPACE | TAB | FORM FEED | VERTICAL TAB | CR }
+
+A `#` inside a word belongs to the word. The pin stands in a header comment: `# pq-pin: v0.5.9 <commit id>`.
+What is not edited keeps its bytes: `Series.render` of `read` is the identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pq.core.lines import split_lines
+from pq.errors import ParseError, PqError
+
+_BLANKS = b" \t\f\v\r"
+_WORD = re.compile(rb"[^ \t\f\v\r\n]+")
+_PIN = re.compile(rb"#\s*pq-pin:\s*(?P<release>\S+)(?:\s+(?P<commit>[0-9a-f]{40}))?\s*$")
+_STRIP = re.compile(r"-p(\d+|ab)")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """mq's `#+name` (apply only if selected) or `#-name` (apply unless selected)."""
+
+    name: str
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One patch of the series, as its line says. `line` counts from 1; `strip` is patch's -p."""
+
+    name: str
+    line: int
+    strip: int = 1
+    reverse: bool = False
+    options: tuple[str, ...] = ()
+    guards: tuple[Guard, ...] = ()
+
+    def selected(self, selected: frozenset[str]) -> bool:
+        """True when the guards let the patch through: no negative one is selected, and a positive one if there are any."""
+        positive = [guard.name for guard in self.guards if guard.positive]
+        if any(guard.name in selected for guard in self.guards if not guard.positive):
+            return False
+        return not positive or any(name in selected for name in positive)
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The release a series is made for: its name, and the commit where the series says one."""
+
+    release: str
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A series file: its lines with their endings, and what they mean."""
+
+    lines: tuple[bytes, ...]
+    entries: tuple[Entry, ...]
+    pin: Pin | None
+
+    def render(self) -> bytes:
+        """The bytes of the file."""
+        return b"".join(self.lines)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The patch names in order."""
+        return tuple(entry.name for entry in self.entries)
+
+    def entry(self, name: str) -> Entry:
+        """The entry of a patch; PqError where the series does not list it."""
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise PqError(f"Patch {name} is not in series", hint="pq series lists the patches")
+
+    def find(self, given: str) -> str:
+        """The patch a user means: `patches/` in front, folders and the suffix may be left out, if that is unambiguous."""
+        wanted = given.removeprefix("patches/")
+        if wanted in self.names:
+            return wanted
+        endings = tuple(f"/{wanted}{suffix}" for suffix in ("", ".patch", ".diff", ".dif"))
+        matches = [name for name in self.names if f"/{name}".endswith(endings)]
+        if len(matches) > 1:
+            raise PqError(f"{given} is ambiguous: {', '.join(matches)}", hint="write the whole name")
+        if not matches:
+            raise PqError(f"Patch {given} is not in series", hint="pq series lists the patches")
+        return matches[0]
+
+    def with_pin(self, pin: Pin) -> Series:
+        """The same series with its pin line set: replaced where it stands, else put first."""
+        line = f"# pq-pin: {pin.release}{' ' + pin.commit if pin.commit else ''}\n".encode()
+        for number, old in enumerate(self.lines):
+            if _PIN.match(old.strip(_BLANKS + b"\n")):
+                return replace(self, lines=(*self.lines[:number], line, *self.lines[number + 1 :]), pin=pin)
+        moved = tuple(replace(entry, line=entry.line + 1) for entry in self.entries)
+        return Series(lines=(line, *self.lines), entries=moved, pin=pin)
+
+
+def read(data: bytes, *, file: str) -> Series:
+    """Read a series file. `file` names it in errors.
+
+    Raises ParseError for a line that is not in the grammar or a patch listed twice.
+    """
+    lines = split_lines(data)
+    entries: list[Entry] = []
+    pin = None
+    for number, line in enumerate(lines, 1):
+        if found := _PIN.match(line.strip(_BLANKS + b"\n")):
+            pin = Pin(found["release"].decode("utf-8", "surrogateescape"), (found["commit"] or b"").decode() or None)
+        entry = _entry(line, number, file)
+        if entry is None:
+            continue
+        _refuse_double(entry, entries, line, file)
+        entries.append(entry)
+    return Series(lines=lines, entries=tuple(entries), pin=pin)
+
+
+def _entry(line: bytes, number: int, file: str) -> Entry | None:
+    words = list(_WORD.finditer(line))
+    if not words or words[0].group().startswith(b"#"):
+        return None
+    name = _text(words[0].group())
+    if b"\0" in line:
+        raise _error("a series line can't hold a NUL byte", file, number, line, line.index(b"\0"))
+    strip, reverse = 1, False
+    options: list[str] = []
+    guards: list[Guard] = []
+    comment = False
+    for word in words[1:]:
+        text = _text(word.group())
+        comment = comment or text.startswith("#")
+        if comment:
+            guards += [Guard(text[2:], text[1] == "+")] if re.fullmatch(r"#[+-][^+\-#].*", text) else []
+            continue
+        if not text.startswith("-"):
+            raise _error("expected an option such as -p1 or -R, or a # comment", file, number, line, word.start())
+        options.append(text)
+        if text == "-R":
+            reverse = True
+        elif level := _STRIP.fullmatch(text):
+            strip = 1 if level[1] == "ab" else int(level[1])
+        elif text.startswith("-p"):
+            raise _error("expected a number after -p", file, number, line, word.start())
+    return Entry(name, number, strip, reverse, tuple(options), tuple(guards))
+
+
+def _refuse_double(entry: Entry, before: Sequence[Entry], line: bytes, file: str) -> None:
+    for other in before:
+        if other.name == entry.name:
+            raise _error(
+                f"Patch {entry.name} is listed twice, on lines {other.line} and {entry.line}",
+                file, entry.line, line, len(line) - len(line.lstrip(_BLANKS)),
+            )
+
+
+def _error(fact: str, file: str, number: int, line: bytes, column: int) -> ParseError:
+    text = _text(line.rstrip(b"\r\n"))
+    return ParseError(fact, file=file, line=number, text=text, column=column + 1, hint=f"edit line {number} of {file}")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

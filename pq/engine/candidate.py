@@ -1,0 +1,78 @@
+"""Candidates: patches on top of a commit, as commits in memory. Nothing is changed by making them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pq.core import header
+from pq.core.patch import FilePatch
+from pq.core.series import Entry
+from pq.engine import events
+from pq.engine.apply import Failed, apply_patch
+from pq.engine.events import Tell
+from pq.engine.workspace import Workspace
+from pq.repo import commits
+from pq.repo.commits import Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A patch as the commit that it would be, and the tree below it."""
+
+    patch: str
+    before: str
+    commit: Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The candidates, bottom first, up to the first patch that does not belong there."""
+
+    candidates: tuple[Candidate, ...]
+    refused: events.Refused | None
+
+
+def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], tell: Tell, *, fuzz: int = 0) -> Built:
+    """Make the commits of `entries` on `parent`, taking those that exist already."""
+    for entry in entries:
+        workspace.queue.read_patch(entry.name)  # a missing one is said before the first is tried
+    known = workspace.checkout.known(workspace.queue.series_name, workspace.pin_commit)
+    made: list[Candidate] = []
+    for entry in entries:
+        content = workspace.queue.read_patch(entry.name)
+        identity = commits.identity(content, entry)
+        existing = known.get((parent.oid, entry.name, identity))
+        if existing is not None:
+            commit = existing.commit
+            tell(events.Applying(entry.name, known=True, placed=()))
+        else:
+            outcome = _apply(workspace, parent, entry, fuzz, tell)
+            if isinstance(outcome, events.Refused):
+                return Built(tuple(made), outcome)
+            commit = outcome
+        made.append(Candidate(entry.name, parent.tree, commit))
+        parent = commit
+    return Built(tuple(made), None)
+
+
+def _apply(workspace: Workspace, parent: Commit, entry: Entry, fuzz: int, tell: Tell) -> Commit | events.Refused:
+    content, patch = workspace.read_patch(entry)
+    objects = workspace.checkout.objects
+    tree = workspace.checkout.tree_of(parent)
+
+    def base(file: FilePatch) -> bytes | None:
+        return objects.find_blob(file.old_id) if file.old_id else None
+
+    outcome = apply_patch(tree, patch, base=base, fuzz=fuzz)
+    if isinstance(outcome, Failed):
+        return events.Refused(entry.name, workspace.queue.relative(workspace.queue.patch_file(entry.name)), outcome)
+    tell(events.Applying(entry.name, known=False, placed=outcome.placed, empty=not outcome.changes))
+    return commits.write_patch(
+        objects,
+        tree=tree.with_changes(outcome.changes).oid,
+        parent=parent,
+        entry=entry,
+        digest=commits.identity(content, entry).partition(" ")[0],
+        described=header.read(patch.header),
+    )

@@ -1,0 +1,91 @@
+"""What a command reports while it works. Values; the sentences are in `pq.cli.report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pq.core.place import Placed
+from pq.engine.apply import Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """An interrupted command was settled before this one: taken `back`, or on to its end."""
+
+    back: bool
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """A patch is put on the stack. `known`: its commit existed; `empty`: it changes nothing."""
+
+    patch: str
+    known: bool
+    placed: tuple[tuple[str, Placed], ...]
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A patch does not belong there."""
+
+    patch: str
+    file: str
+    failed: Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A check did not let a patch through; `reasons` in the hook's words, line by line."""
+
+    patch: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What the hook has to say about a candidate that it let through."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The checks let these patches through."""
+
+    patches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """Checks were skipped on request."""
+
+    patches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """A patch is taken off the stack."""
+
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class NowAt:
+    """Where the stack ends now; None: nothing is applied. `dry_run`: where it would end."""
+
+    patch: str | None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A step of something long."""
+
+    text: str
+
+
+Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Removing | NowAt | Progress
+Tell = Callable[[Event], None]

@@ -1,0 +1,352 @@
+"""`pq apply`: patches onto a plain folder, by the same proof as push, all files or none (design, section 9a).
+
+What was there is kept in `.pq/<digest of the patches>/` of the folder, so that `-R` brings exactly it back::
+
+    record.json    {"state": "pending" | "applied", "files": {<path>: {"before": <id or null>, "mode": <mode>, "after": <id or null>}}}
+    before/<path>  the content before
+
+`pending` is written, synced, before the first file is replaced and becomes `applied` behind the last: the next `pq apply` in
+the folder takes back what an interrupted one left. Bytecode of changed files is dropped, since file times may lie.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import hashlib
+import json
+import os
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pq.checks import syntax
+from pq.core.lines import blob_id
+from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, FilePatch, Patch
+from pq.core.place import Placed
+from pq.core.tree import File, Tree
+from pq.engine.apply import Failed, apply_patch
+from pq.errors import NotClean, PqError
+
+_KEPT = ".pq"
+_SUFFIX = ".pq-new"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTree:
+    """A plain folder as a tree. A path that leads through a symlink is not in it."""
+
+    root: Path
+
+    def get(self, path: str) -> File | None:
+        """The file at a path."""
+        place = self.root / path
+        try:
+            status = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            return File(SYMLINK, os.fsencode(os.readlink(place)))
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return File(EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, place.read_bytes())
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder stands at the path."""
+        place = self.root / path
+        return place.is_dir() and not place.is_symlink()
+
+
+@dataclass(frozen=True, slots=True)
+class WheelTree:
+    """The files in a wheel as a tree. A path that is not in it is looked for without its first component, too."""
+
+    files: Mapping[str, bytes]
+
+    def get(self, path: str) -> File | None:
+        """The file at a path."""
+        content = self.files.get(path, self.files.get(path.partition("/")[2]))
+        return None if content is None else File(REGULAR, content)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder stands at the path."""
+        return any(name.startswith(f"{path}/") for name in self.files)
+
+
+def wheel_tree(place: Path) -> WheelTree:
+    """The tree of a wheel. Raises PqError where it is none."""
+    try:
+        with zipfile.ZipFile(place) as archive:
+            return WheelTree({member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()})
+    except (OSError, zipfile.BadZipFile) as error:
+        raise PqError(f"{place} can't be read as a wheel: {error}") from None
+
+
+@dataclass(slots=True)
+class Overlay:
+    """A tree with changes on top that are nowhere but in memory."""
+
+    below: Tree
+    changes: dict[str, File | None] = field(default_factory=dict)
+
+    def get(self, path: str) -> File | None:
+        """The file at a path."""
+        return self.changes[path] if path in self.changes else self.below.get(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder stands at the path."""
+        return any(file is not None and name.startswith(f"{path}/") for name, file in self.changes.items()) or self.below.is_folder(path)
+
+
+class Ending(enum.Enum):
+    """What became of the patches."""
+
+    APPLIED = "applied"
+    ALREADY = "already applied"
+    CONFLICT = "conflict"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class PatchEnding:
+    """What became of one patch, and why."""
+
+    patch: str
+    ending: Ending
+    placed: tuple[tuple[str, Placed], ...] = ()
+    failed: Failed | None = None
+    faults: tuple[tuple[str, syntax.Fault], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A patch and the name it was given by."""
+
+    name: str
+    patch: Patch
+
+
+def apply(
+    folder: Path, patches: Sequence[Named], *, base: Tree | None, fuzz: int, only_check: bool, reverse: bool
+) -> tuple[PatchEnding, ...]:
+    """Apply patches in order to a folder, or none of them. The endings say why not.
+
+    `patches` are as they are to be applied, reversed already where `reverse` says so: that is needed only to find what was kept.
+    Raises NotClean where the folder changes meanwhile, OSError where it can't be written; nothing is changed then.
+    """
+    recover(folder)
+    key = _key(patches, reverse=reverse)
+    if reverse and (kept := _kept(folder, key)) is not None:
+        if not only_check:
+            _replace(folder, kept, None)
+            shutil.rmtree(folder / _KEPT / key)
+        return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
+    tree = Overlay(FolderTree(folder))
+    endings = _endings(tree, base, patches, fuzz)
+    if not only_check and tree.changes and all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings):
+        _replace(folder, tree.changes, None if reverse else key)
+    return endings
+
+
+def _endings(tree: Overlay, base: Tree | None, patches: Sequence[Named], fuzz: int) -> tuple[PatchEnding, ...]:
+    origin = None if base is None else Overlay(base)
+    endings = []
+    for named in patches:
+        outcome = apply_patch(tree, named.patch, base=_bases(origin), fuzz=fuzz)
+        if isinstance(outcome, Failed):
+            endings.append(PatchEnding(named.name, Ending.ALREADY if outcome.landed else Ending.CONFLICT, failed=outcome))
+        else:
+            faults = _faults(tree, outcome.changes)
+            endings.append(PatchEnding(named.name, Ending.REJECTED if faults else Ending.APPLIED, outcome.placed, faults=faults))
+            tree.changes.update(outcome.changes)
+        if origin is not None and not isinstance(made := apply_patch(origin, named.patch, fuzz=fuzz), Failed):
+            origin.changes.update(made.changes)
+    return tuple(endings)
+
+
+def _bases(origin: Overlay | None) -> Callable[[FilePatch], bytes | None]:
+    def base(file: FilePatch) -> bytes | None:
+        if origin is None:
+            return None
+        files = (origin.get(path) for path in (file.old_path, file.new_path) if path is not None)
+        return next((found.content for found in files if found is not None), None)
+
+    return base
+
+
+def _faults(tree: Tree, changes: Mapping[str, File | None]) -> tuple[tuple[str, syntax.Fault], ...]:
+    """Python files that no longer compile, but did."""
+    found = []
+    for path, file in changes.items():
+        if file is None or not path.endswith(".py") or file.mode == SYMLINK:
+            continue
+        old = tree.get(path)
+        fault = syntax.compile_fault(path, file.content)
+        if fault and (old is None or syntax.compile_fault(path, old.content) is None):
+            found.append((path, fault))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What record.json says: whether the apply was interrupted, and by path "before", "mode" and "after"."""
+
+    pending: bool
+    files: Mapping[str, Mapping[str, object]]
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
+
+
+def recover(folder: Path) -> bool:
+    """Take back what an interrupted apply left in a folder; whether there was anything."""
+    found = False
+    for record in sorted((folder / _KEPT).glob("*/record.json")):
+        content = _read_record(record)
+        if content is None or content.pending:
+            if content is not None:
+                _take_back(folder, record.parent, content.files)
+            shutil.rmtree(record.parent)
+            found = True
+    return found
+
+
+def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) -> None:
+    """Write all changes, or, if one can't be written, none. With a key, what was there is kept under it."""
+    kept = folder / _KEPT / (key or "back")
+    shutil.rmtree(kept, ignore_errors=True)
+    tree = FolderTree(folder)
+    files: dict[str, Mapping[str, object]] = {}
+    try:
+        for path, after in changes.items():
+            before = tree.get(path)
+            _require_no_symlink(folder, path)
+            files[path] = {
+                "before": None if before is None else blob_id(before.content),
+                "mode": REGULAR if before is None else before.mode,
+                "after": None if after is None else blob_id(after.content),
+            }
+            if before is not None:
+                place = kept / "before" / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(before.content)
+        _write_record(kept, "pending", files)
+        for path, after in changes.items():
+            _put(folder, path, after)
+        _write_record(kept, "applied", files)
+    except BaseException:
+        _take_back(folder, kept, files)
+        shutil.rmtree(kept, ignore_errors=True)
+        _drop_empty(folder / _KEPT)
+        raise
+    if key is None:
+        shutil.rmtree(kept)
+        _drop_empty(folder / _KEPT)
+
+
+def _put(folder: Path, path: str, file: File | None) -> None:
+    place = folder / path
+    if file is None:
+        place.unlink(missing_ok=True)
+        for above in place.parents:
+            if above == folder or not _drop_empty(above):
+                break
+    else:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = place.with_name(f".{place.name[:200]}{_SUFFIX}")
+        temporary.unlink(missing_ok=True)
+        try:
+            if file.mode == SYMLINK:
+                os.symlink(file.content, os.fsencode(temporary))
+            else:
+                _write_like(place, temporary, file)
+            os.replace(temporary, place)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    for stale in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+        stale.unlink()
+
+
+def _write_like(place: Path, temporary: Path, file: File) -> None:
+    """Write the content with the permissions of the file that it replaces, the executable bits as the patch has them."""
+    temporary.write_bytes(file.content)
+    if place.is_file() and not place.is_symlink():
+        mode = stat.S_IMODE(place.stat().st_mode)
+        readable = (mode & 0o444) >> 2
+        temporary.chmod(mode | readable if file.mode == EXECUTABLE else mode & ~0o111)
+    elif file.mode == EXECUTABLE:
+        mode = stat.S_IMODE(temporary.stat().st_mode)
+        temporary.chmod(mode | (mode & 0o444) >> 2)
+
+
+def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object]]) -> None:
+    """Put back what was kept, at every path that holds what the interrupted apply put there."""
+    tree = FolderTree(folder)
+    for path, said in files.items():
+        (folder / path).with_name(f".{Path(path).name[:200]}{_SUFFIX}").unlink(missing_ok=True)
+        now = tree.get(path)
+        if (None if now is None else blob_id(now.content)) != said["after"]:
+            continue
+        before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
+        with contextlib.suppress(OSError):
+            _put(folder, path, before)
+
+
+def _kept(folder: Path, key: str) -> dict[str, File | None] | None:
+    """What was there before these patches, if every file is still as they left it."""
+    content = _read_record(folder / _KEPT / key / "record.json")
+    if content is None:
+        return None
+    tree = FolderTree(folder)
+    before: dict[str, File | None] = {}
+    for path, said in content.files.items():
+        now = tree.get(path)
+        if (None if now is None else blob_id(now.content)) != said["after"]:
+            return None
+        place = folder / _KEPT / key / "before" / path
+        before[path] = None if said["before"] is None else File(int(str(said["mode"])), place.read_bytes())
+    return before
+
+
+def _key(patches: Sequence[Named], *, reverse: bool) -> str:
+    """The same for patches and for the reverse of them."""
+    digest = hashlib.sha256()
+    for named in reversed(patches) if reverse else patches:
+        digest.update(hashlib.sha256(named.patch.raw).digest())
+    return digest.hexdigest()[:16]
+
+
+def _write_record(kept: Path, state: str, files: Mapping[str, object]) -> None:
+    kept.mkdir(parents=True, exist_ok=True)
+    temporary = kept / "record.new"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump({"state": state, "files": files}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, kept / "record.json")
+
+
+def _read_record(place: Path) -> _Record | None:
+    try:
+        content = json.loads(place.read_text(encoding="utf-8"))
+        return _Record(content["state"] == "pending", {str(path): dict(said) for path, said in content["files"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _require_no_symlink(folder: Path, path: str) -> None:
+    for above in Path(path).parents:
+        if (folder / above).is_symlink() and above != Path():
+            raise NotClean(f"{above} is a symlink; no patch writes through one", hint="apply the patch to the folder it leads to")
+
+
+def _drop_empty(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,153 @@
+"""The gate: runs `hooks/pre-apply` on candidates and remembers what it let through (design, section 8).
+
+A verdict belongs to the trees before and after, and to everything that could change it: pq's version, the bytes of all files
+under `hooks/`, the table `[check]`, and the interpreter with its packages. `final` verdicts are those of a push's last tree,
+which alone is imported; they count for an inner tree as well, not the other way round. On disk: `pq/verdicts.json` in the git
+folder, `{<configuration>: {"<before> <after>": <final>}}`, only accepted ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pq
+from pq.engine import checking, events
+from pq.engine.candidate import Candidate
+from pq.engine.events import Tell
+from pq.engine.workspace import Workspace
+from pq.errors import NotChecked
+from pq.repo.git import environment
+from pq.repo.transaction import write_synced
+
+_KEPT = 5000
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What stands between candidates and the checkout of one workspace."""
+
+    workspace: Workspace
+    tell: Tell
+
+    @property
+    def hook(self) -> Path:
+        """The executable."""
+        return self.workspace.queue.root / "hooks" / "pre-apply"
+
+    def judge(self, candidates: Sequence[Candidate], *, fresh: bool = False) -> events.Rejected | None:
+        """The first rejection, or None if all candidates may pass. `fresh`: whatever is remembered."""
+        left = candidates if fresh else self._unknown(candidates)
+        if not left:
+            return None
+        self._require_hook()
+        self.workspace.checkout.objects.flush()
+        rejected = self._run(left)
+        if rejected is None:
+            self._remember(candidates)
+        return rejected
+
+    def passed(self, before: str, after: str, *, final: bool) -> bool:
+        """Whether a candidate was let through under the configuration of now."""
+        known = self._verdicts.get(self._configuration, {}).get(f"{before} {after}")
+        return known is not None and (known or not final)
+
+    def _unknown(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        last = len(candidates) - 1
+        unknown = [
+            number
+            for number, candidate in enumerate(candidates)
+            if not self.passed(candidate.before, candidate.commit.tree, final=number == last)
+        ]
+        return [candidate for number, candidate in enumerate(candidates) if number in unknown or number == last] if unknown else ()
+
+    def _require_hook(self) -> None:
+        if not self.hook.is_file():
+            raise NotChecked("hooks/pre-apply is missing, so nothing can be checked", hint="pq init puts the shipped one there, --no-check goes without")
+        if not os.access(self.hook, os.X_OK):
+            raise NotChecked("hooks/pre-apply is not executable", hint=f"chmod +x {self.hook}")
+
+    def _run(self, candidates: Sequence[Candidate]) -> events.Rejected | None:
+        workspace = self.workspace
+        asked = "".join(f"{each.patch}\t{each.before}\t{each.commit.tree}\n" for each in candidates)
+        path = os.pathsep.join([str(Path(sys.executable).parent), environment().get("PATH", os.defpath)])
+        variables = environment(
+            GIT_DIR=str(workspace.checkout.git_folder),
+            PQ_QUEUE=str(workspace.queue.root),
+            PQ_CHECKOUT=str(workspace.queue.checkout),
+            PQ_SERIES=workspace.queue.series_name,
+            PATH=path,
+        )
+        try:
+            done = subprocess.run(
+                [str(self.hook)], input=asked.encode("utf-8", "surrogateescape"), stdout=subprocess.PIPE,
+                env=variables, cwd=workspace.queue.root, check=False,
+            )
+        except OSError as error:
+            raise NotChecked(f"hooks/pre-apply can't be run: {error.strerror}", hint="see its first line") from None
+        said = done.stdout.decode("utf-8", "surrogateescape").splitlines()
+        for line in said:
+            if line.startswith("note\t"):
+                self.tell(events.Noted(line.removeprefix("note\t")))
+        if done.returncode == 0:
+            return None
+        return _rejection(candidates, said, done.returncode)
+
+    def _remember(self, candidates: Sequence[Candidate]) -> None:
+        verdicts = dict(self._verdicts.get(self._configuration, {}))
+        for number, each in enumerate(candidates):
+            key = f"{each.before} {each.commit.tree}"
+            verdicts[key] = number == len(candidates) - 1 or verdicts.get(key, False)
+        kept = dict(list(verdicts.items())[-_KEPT:])
+        self._verdicts[self._configuration] = kept
+        write_synced(self._file, json.dumps(self._verdicts).encode())
+
+    @property
+    def _file(self) -> Path:
+        return self.workspace.checkout.folder / "verdicts.json"
+
+    @cached_property
+    def _verdicts(self) -> dict[str, dict[str, bool]]:
+        with contextlib.suppress(OSError, ValueError):
+            stored = json.loads(self._file.read_bytes())
+            if isinstance(stored, dict):
+                return {
+                    configuration: {key: final for key, final in verdicts.items() if isinstance(final, bool)}
+                    for configuration, verdicts in stored.items()
+                    if isinstance(verdicts, dict)
+                }
+        return {}
+
+    @cached_property
+    def _configuration(self) -> str:
+        """A digest of all that a verdict depends on but the trees."""
+        queue = self.workspace.queue
+        digest = hashlib.sha256(f"{pq.__version__}\n{queue.config.check}\n".encode())
+        digest.update(checking.interpreter(queue, self.workspace.pin).identity.encode())
+        for place in sorted((queue.root / "hooks").rglob("*")):
+            if place.is_file() and "__pycache__" not in place.parts:
+                content = place.read_bytes()
+                digest.update(f"\n{queue.relative(place)} {len(content)}\n".encode("utf-8", "surrogateescape") + content)
+        return digest.hexdigest()
+
+
+def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:
+    """The lowest patch that the hook names; all the lines about it are its reasons."""
+    reasons: Mapping[str, list[str]] = {each.patch: [] for each in candidates}
+    for line in said:
+        word, _, rest = line.partition("\t")
+        patch, _, reason = rest.partition("\t")
+        if word == "reject" and patch in reasons:
+            reasons[patch].append(reason)
+    for patch, lines in reasons.items():
+        if lines:
+            return events.Rejected(patch, tuple(lines))
+    return events.Rejected(candidates[0].patch, (f"hooks/pre-apply exited with {code} and named no patch",))

@@ -1,0 +1,112 @@
+"""push, pop and goto: a plan, candidates in memory, the gate, and one move of the checkout."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pq.core import stack
+from pq.core.series import Entry
+from pq.engine import events
+from pq.engine.candidate import Candidate, build
+from pq.engine.events import Tell
+from pq.engine.gate import Gate
+from pq.engine.workspace import Workspace
+from pq.errors import NotClean
+from pq.repo.checkout import branch_of
+
+Goal = str | int | None
+"""Up to a patch, so many patches, -1 for all, None for one."""
+
+
+class Outcome(enum.Enum):
+    """How a command ended that did not refuse to begin."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """`atomic`: all or none of the patches; `check`: ask the gate."""
+
+    atomic: bool = False
+    dry_run: bool = False
+    check: bool = True
+    fuzz: int = 0
+
+
+def push(workspace: Workspace, goal: Goal, options: PushOptions, tell: Tell) -> Outcome:
+    """Push patches. What comes before the first one that is refused or rejected stays pushed, unless `atomic`."""
+    with workspace.locked(tell):
+        return _push(workspace, stack.to_push(workspace.stack, goal), options, tell)
+
+
+def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
+    """Pop patches."""
+    with workspace.locked(tell):
+        return _pop(workspace, stack.to_pop(workspace.stack, goal), tell)
+
+
+def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> Outcome:
+    """Push or pop until a patch is on top."""
+    with workspace.locked(tell):
+        if patch in workspace.stack.applied or workspace.series.find(patch) in workspace.stack.applied:
+            return _pop(workspace, stack.to_pop(workspace.stack, patch), tell)
+        return _push(workspace, stack.to_push(workspace.stack, patch), options, tell)
+
+
+def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
+    if edited := workspace.edited():
+        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint=f"pq pop {_below(workspace, edited[0])}, then push again")
+    built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, tell, fuzz=options.fuzz)
+    candidates, outcome = built.candidates, Outcome.DONE
+    if built.refused is not None:
+        tell(built.refused)
+        candidates, outcome = () if options.atomic else candidates, Outcome.REFUSED
+    if candidates:
+        workspace.checkout.mover.require_clear(workspace.head, candidates[-1].commit.oid)
+    if options.check:
+        candidates, rejected = _judged(Gate(workspace, tell), candidates, atomic=options.atomic)
+        outcome = Outcome.REJECTED if rejected else outcome
+    elif candidates:
+        tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
+    names = [*workspace.stack.applied, *(candidate.patch for candidate in candidates)]
+    if candidates and not options.dry_run:
+        _move(workspace, candidates[-1].commit.oid, names)
+    tell(events.NowAt(names[-1] if names else None, dry_run=options.dry_run))
+    return outcome
+
+
+def _judged(gate: Gate, candidates: Sequence[Candidate], *, atomic: bool) -> tuple[tuple[Candidate, ...], bool]:
+    """The candidates that may pass, and whether some may not. What is left below a rejected one is judged on its own."""
+    rejected_any = False
+    while candidates and (rejected := gate.judge(candidates)):
+        gate.tell(rejected)
+        rejected_any = True
+        names = [candidate.patch for candidate in candidates]
+        candidates = () if atomic else candidates[: names.index(rejected.patch)]
+    return tuple(candidates), rejected_any
+
+
+def _pop(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outcome:
+    left = workspace.applied[: len(workspace.applied) - len(names)]
+    for name in names:
+        tell(events.Removing(name))
+    workspace.checkout.keep(workspace.queue.series_name, workspace.head)
+    _move(workspace, left[-1].commit.oid if left else workspace.pin_commit, [patch.patch for patch in left])
+    tell(events.NowAt(left[-1].patch if left else None))
+    return Outcome.DONE
+
+
+def _move(workspace: Workspace, commit: str, names: Sequence[str]) -> None:
+    checkout = workspace.checkout
+    checkout.mover.move(branch_of(workspace.queue.series_name), workspace.head, commit)
+    checkout.remember(commit, names)
+
+
+def _below(workspace: Workspace, name: str) -> str:
+    number = workspace.stack.applied.index(name)
+    return workspace.stack.applied[number - 1] if number else "-a"

@@ -1,0 +1,181 @@
+"""init and setup: from a queue's files to a checkout on its pin, and an environment for the import check."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pq.checks import environment
+from pq.core.series import Pin, Series
+from pq.engine import checking
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo, NotClean, PqError
+from pq.queue import FILE, Queue
+from pq.repo import checkout, git
+from pq.repo.checkout import Checkout
+from pq.repo.transaction import write_synced
+from pq.upstream import git as git_releases
+from pq.upstream import pypi
+
+HOOK = '''\
+#!/usr/bin/env python3
+"""What a candidate must pass before pq lets it into the checkout; see docs/hooks.md.
+
+Any executable will do here. Standard input: a line a patch, `<patch> TAB <tree before> TAB <tree after>`, objects in $GIT_DIR.
+Exit 0 accepts all; otherwise lines `reject TAB <patch> TAB <reason>` on standard output say what is wrong.
+"""
+
+import sys
+
+from pq.cli.pre_apply import main
+
+sys.exit(main())
+'''
+_ATTRIBUTES = "# Patches and series are bytes: no tool may change their line endings or white space.\n/patches/** -text -whitespace\n/series/* -text -whitespace\n"
+_PARTIAL = ".pq-new"
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """What setup did; False where it was done already."""
+
+    checkout: bool
+    environment: bool
+
+
+def init(folder: Path, *, source: str, pin: str, checkout_path: str) -> tuple[str, ...]:
+    """Lay out a queue in a folder; the files that were made. Files that exist are left alone.
+
+    Raises NothingToDo where a whole queue is there already.
+    """
+    config = f"[upstream]\nsource = {json.dumps(source)}\ncheckout = {json.dumps(checkout_path)}\nseries = {json.dumps(pin)}\n"
+    if source.startswith("pypi:"):
+        config = config.replace("checkout =", 'prefix = "python"\ncheckout =', 1)
+    ignored = f"/{checkout_path.strip('/')}/\n" if not os.path.isabs(checkout_path) and ".." not in Path(checkout_path).parts else ""
+    files = {
+        FILE: config,
+        f"series/{pin}": f"# pq-pin: {pin}\n",
+        "hooks/pre-apply": HOOK,
+        ".gitattributes": _ATTRIBUTES,
+        ".gitignore": ignored,
+    }
+    made = []
+    for name, content in files.items():
+        place = folder / name
+        if place.exists() or not content:
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content, encoding="utf-8")
+        made.append(name)
+    (folder / "patches").mkdir(exist_ok=True)
+    (folder / "hooks" / "pre-apply").chmod(0o755)
+    if not made:
+        raise NothingToDo(f"There is a queue at {folder} already")
+    return tuple(made)
+
+
+def setup(workspace: Workspace, progress: Progress) -> SetUp:
+    """Make what is missing: the checkout, the release in it, the branch of the series, the environment."""
+    queue = workspace.queue
+    made = _checkout(queue, workspace.series, progress)
+    opened = checkout.open_checkout(queue.checkout)
+    with opened.mover.locked():
+        opened.mover.recover()
+        found = _release(opened, queue, workspace.pin, progress)
+        _record_pin(queue, workspace.series, Pin(workspace.pin.release, found))
+        made = _branch(opened, queue, found) or made
+    return SetUp(made, _environment(queue, workspace.pin, progress))
+
+
+def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
+    """Make the checkout beside its place and put it there whole."""
+    place = queue.checkout
+    if place.is_dir() and any(place.iterdir()):
+        return False
+    partial = place.with_name(place.name + _PARTIAL)
+    shutil.rmtree(partial, ignore_errors=True)
+    created = checkout.create_checkout(partial, queue=queue.root)
+    pin = queue.read_pin(listed)
+    commit = _release(created, queue, pin, progress)
+    if pin.commit not in (None, commit):
+        raise _other_release(pin, commit)
+    created.start_branch(queue.series_name, commit)
+    os.replace(partial, place)
+    return True
+
+
+def _release(opened: Checkout, queue: Queue, pin: Pin, progress: Progress) -> str:
+    """The commit of the pin's release, fetched if the checkout does not have it."""
+    commit = opened.release(pin.release)
+    if commit is None:
+        kind, _, name = queue.config.source.partition(":")
+        fetch = _from_pypi if kind == "pypi" else _from_git
+        commit = fetch(opened, queue, pin.release, name, progress)
+    if pin.commit not in (None, commit):
+        raise _other_release(pin, commit)
+    return commit
+
+
+def _from_pypi(opened: Checkout, queue: Queue, release: str, name: str, progress: Progress) -> str:
+    version = release.removeprefix("v")
+    wheel = pypi.fetch(name, version, checking.cache() / "wheels", progress=progress)
+    progress(f"committing {name} {version}")
+    commit = opened.write_release(wheel.files(queue.config.prefix), date=wheel.date, message=f"{name} {version}\n")
+    wheel.unpack_compiled(opened.compiled(release) / queue.config.prefix)
+    opened.set_release(release, commit)
+    return commit
+
+
+def _from_git(opened: Checkout, queue: Queue, release: str, _: str, progress: Progress) -> str:
+    source = queue.config.source
+    local = queue.root / source
+    place = str(local) if local.exists() else source
+    progress(f"fetching {release} from {source}")
+    target = opened.release_ref(release)
+    try:
+        git.run("fetch", "--quiet", "--no-tags", "--", place, git_releases.refspec(release, target), cwd=opened.root)
+    except PqError as error:
+        raise PqError(f"{release} can't be fetched from {source}: {error.fact}", hint="is [upstream] source right, and is there such a tag?") from None
+    return opened.peel_release(release)
+
+
+def _other_release(pin: Pin, commit: str) -> NotClean:
+    return NotClean(
+        f"The series is made for {pin.release} at {pin.commit}, what was fetched is {commit}",
+        hint="do not go on before it is known why; then correct the pq-pin line",
+    )
+
+
+def _record_pin(queue: Queue, listed: Series, pin: Pin) -> None:
+    """Write the commit into a series that says only the release."""
+    if listed.pin is None or listed.pin.commit is None:
+        write_synced(queue.series_file, listed.with_pin(pin).render())
+
+
+def _branch(opened: Checkout, queue: Queue, commit: str) -> bool:
+    """Put HEAD on the branch of the series, which begins at the pin."""
+    if opened.branch(queue.series_name) is not None and opened.is_on(queue.series_name):
+        return False
+    opened.start_branch(queue.series_name, commit)
+    return True
+
+
+def _environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
+    check = queue.config.check
+    if not check.modules or check.python != "managed":
+        return False
+    requirements = checking.requirements_file(queue, pin)
+    if not requirements.is_file():
+        raise PqError(f"{queue.relative(requirements)} is missing: the import check has no requirements for {pin.release}", hint="write it, or set [check] python")
+    folder = environment.managed(requirements.read_bytes(), checking.cache())
+    if environment.is_complete(folder):
+        return False
+    progress(f"building the environment of the import check for {pin.release}")
+    environment.build(folder, requirements, progress=progress)
+    return True

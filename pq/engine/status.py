@@ -1,0 +1,115 @@
+"""Where everything stands: the applied patches, what was checked, and what differs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pq.core.patch import FilePatch
+from pq.core.series import Entry
+from pq.engine.gate import Gate
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo, PqError
+
+
+@dataclass(frozen=True, slots=True)
+class PatchState:
+    """One patch of the series. `checked`: the gate let it through as it stands; None while it is not applied."""
+
+    name: str
+    applied: bool
+    top: bool
+    checked: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout."""
+
+    series: str
+    release: str
+    pin: str
+    checkout: str
+    patches: tuple[PatchState, ...]
+    unrefreshed: tuple[str, ...]
+    edited: tuple[str, ...]
+    missing: tuple[str, ...]
+    unlisted: tuple[str, ...]
+
+
+def read(workspace: Workspace) -> Status:
+    """Look, without changing anything."""
+    queue = workspace.queue
+    missing = tuple(entry.name for entry in workspace.series.entries if not queue.patch_file(entry.name).is_file())
+    return Status(
+        series=queue.series_name,
+        release=workspace.pin.release,
+        pin=workspace.pin_commit,
+        checkout=queue.relative(queue.checkout),
+        patches=patches(workspace),
+        unrefreshed=workspace.checkout.unrefreshed(),
+        edited=workspace.edited(),
+        missing=missing,
+        unlisted=queue.unlisted(),
+    )
+
+
+def patches(workspace: Workspace) -> tuple[PatchState, ...]:
+    """The state of every patch, in the order of the series."""
+    checked = _checked(workspace)
+    top = workspace.stack.top
+    names = [*workspace.stack.applied, *(entry.name for entry in workspace.stack.unapplied)]
+    return tuple(PatchState(name, name in checked, name == top, checked.get(name)) for name in names)
+
+
+def touched(workspace: Workspace, given: str | None) -> tuple[FilePatch, ...]:
+    """The file patches of a patch, or of the top one."""
+    entry = _entry(workspace, given)
+    return workspace.read_patch(entry)[1].files
+
+
+def shown(workspace: Workspace, given: str | None) -> bytes:
+    """The bytes of a patch, or of the top one."""
+    return workspace.queue.read_patch(_entry(workspace, given).name)
+
+
+def in_checkout(workspace: Workspace, start: Path, given: str) -> str:
+    """A path as patches name it, from what a user in the folder `start` writes: below the checkout, or from its root."""
+    place = Path(os.path.abspath(start / given))
+    root = Path(os.path.abspath(workspace.queue.checkout))
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else given
+
+
+def touching(workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
+    """The patches of the series that touch one of the files."""
+    wanted = set(files)
+    found = []
+    for entry in workspace.series.entries:
+        paths = {path for file in workspace.read_patch(entry)[1].files for path in (file.old_path, file.new_path)}
+        if paths & wanted:
+            found.append(entry.name)
+    return tuple(found)
+
+
+def _entry(workspace: Workspace, given: str | None) -> Entry:
+    name = workspace.series.find(given) if given else workspace.stack.top
+    if name is None:
+        raise NothingToDo("No patches applied")
+    return workspace.series.entry(name)
+
+
+def _checked(workspace: Workspace) -> dict[str, bool]:
+    """For every applied patch whether the gate let it through, the top one as a final tree."""
+    if not workspace.applied:
+        return {}
+    gate = Gate(workspace, lambda _: None)
+    before = workspace.checkout.read_commit(workspace.pin_commit).tree
+    found: dict[str, bool] = {}
+    for each in workspace.applied:
+        try:
+            found[each.patch] = gate.passed(before, each.commit.tree, final=each.patch == workspace.stack.top)
+        except PqError:
+            found[each.patch] = False
+        before = each.commit.tree
+    return found

@@ -1,0 +1,55 @@
+"""check and verify: the gate, asked without moving anything."""
+
+from __future__ import annotations
+
+from pq.core.series import Entry
+from pq.engine import events
+from pq.engine.candidate import Candidate, build
+from pq.engine.events import Tell
+from pq.engine.gate import Gate
+from pq.engine.push import Outcome
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo
+
+
+def verify(workspace: Workspace, tell: Tell) -> Outcome:
+    """Does the whole series apply to its pin, in memory, and pass? The checkout need not be on its branch, or clean."""
+    return _judge(workspace, workspace.stack_order, tell)
+
+
+def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
+    """Ask the gate about the stack up to a patch, applied or not; without one, about the stack as it is."""
+    order = workspace.stack_order
+    if patch is None:
+        with workspace.locked(tell):
+            applied = workspace.applied
+            if not applied:
+                raise NothingToDo("No patches applied", hint="pq verify checks the whole series")
+            before = workspace.checkout.read_commit(workspace.pin_commit).tree
+            candidates = []
+            for each in applied:
+                candidates.append(Candidate(each.patch, before, each.commit))
+                before = each.commit.tree
+            return _gate(workspace, candidates, tell)
+    name = workspace.series.find(patch)
+    names = [entry.name for entry in order]
+    return _judge(workspace, order[: names.index(name) + 1], tell)
+
+
+def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Outcome:
+    with workspace.locked(tell):
+        parent = workspace.checkout.read_commit(workspace.pin_commit)
+        built = build(workspace, parent, entries, tell)
+        if built.refused is not None:
+            tell(built.refused)
+            return Outcome.REFUSED
+        return _gate(workspace, list(built.candidates), tell)
+
+
+def _gate(workspace: Workspace, candidates: list[Candidate], tell: Tell) -> Outcome:
+    rejected = Gate(workspace, tell).judge(candidates, fresh=True)
+    if rejected is not None:
+        tell(rejected)
+        return Outcome.REJECTED
+    tell(events.Passed(tuple(candidate.patch for candidate in candidates)))
+    return Outcome.DONE

@@ -1,0 +1,115 @@
+"""What every command starts from: the queue, its series, the checkout, and the stack that stands in it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pq import queue
+from pq.core import patch_reader
+from pq.core.patch import Patch
+from pq.core.series import Entry, Pin, Series
+from pq.core.stack import Stack
+from pq.engine import events
+from pq.engine.events import Tell
+from pq.errors import NotClean, PqError
+from pq.queue import Queue
+from pq.repo import checkout, commits
+from pq.repo.checkout import Checkout
+from pq.repo.commits import PatchCommit
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One queue and its checkout."""
+
+    queue: Queue
+
+    @cached_property
+    def series(self) -> Series:
+        """The series in use."""
+        return self.queue.read_series()
+
+    @cached_property
+    def checkout(self) -> Checkout:
+        """The checkout. Raises PqError where there is none."""
+        return checkout.open_checkout(self.queue.checkout)
+
+    @cached_property
+    def pin(self) -> Pin:
+        """The release that the series is made for."""
+        return self.queue.read_pin(self.series)
+
+    @cached_property
+    def pin_commit(self) -> str:
+        """The commit of the pin. Raises NotClean where the checkout has another commit for that release, or none."""
+        found = self.checkout.release(self.pin.release)
+        if found is None:
+            raise NotClean(f"Release {self.pin.release} is not in the checkout", hint="pq setup fetches it")
+        if self.pin.commit not in (None, found):
+            raise NotClean(
+                f"The series is made for {self.pin.release} at {self.pin.commit}, the checkout has it at {found}",
+                hint="was the release published anew? correct the pq-pin line once that is settled",
+            )
+        return found
+
+    @cached_property
+    def head(self) -> str:
+        """The commit at the branch of the series."""
+        return self.checkout.head(self.queue.series_name)
+
+    @cached_property
+    def applied(self) -> tuple[PatchCommit, ...]:
+        """The applied patches, bottom first."""
+        stack = self.checkout.stack(self.head, self.pin_commit)
+        with contextlib.suppress(OSError):
+            self.checkout.remember(self.head, [patch.patch for patch in stack])
+        return stack
+
+    @cached_property
+    def stack(self) -> Stack:
+        """The applied patches against the series."""
+        return Stack(self.series, tuple(patch.patch for patch in self.applied), frozenset(self.queue.config.guards))
+
+    @property
+    def stack_order(self) -> tuple[Entry, ...]:
+        """The entries of the series that its guards let through."""
+        return Stack(self.series, (), frozenset(self.queue.config.guards)).order
+
+    def read_patch(self, entry: Entry) -> tuple[bytes, Patch]:
+        """A patch's bytes, and what it says when it is applied as the series says."""
+        content = self.queue.read_patch(entry.name)
+        patch = patch_reader.read(content, file=self.queue.relative(self.queue.patch_file(entry.name)), strip=entry.strip)
+        return content, patch.reversed() if entry.reverse else patch
+
+    def edited(self) -> tuple[str, ...]:
+        """Applied patches whose files, or whose options in the series, are not what was applied."""
+        found = []
+        for applied in self.applied:
+            try:
+                entry = self.series.entry(applied.patch)
+                same = commits.identity(self.queue.read_patch(entry.name), entry) == applied.identity
+            except PqError:
+                same = False
+            if not same:
+                found.append(applied.patch)
+        return tuple(found)
+
+    @contextlib.contextmanager
+    def locked(self, tell: Tell) -> Iterator[None]:
+        """Keep a second pq out of the checkout, and first settle what an interrupted one left."""
+        with self.checkout.mover.locked():
+            if recovery := self.checkout.mover.recover():
+                tell(events.Recovered(recovery.back, recovery.left))
+            yield
+
+
+def open_workspace(start: Path, *, queue_root: Path | None = None, series_name: str | None = None) -> Workspace:
+    """The workspace around a folder: the nearest queue upwards, or the one that the checkout around it belongs to."""
+    root = queue_root or queue.find(start) or checkout.queue_of(start)
+    if root is None:
+        raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
+    return Workspace(queue.open_queue(root, series_name=series_name))

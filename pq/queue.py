@@ -1,0 +1,193 @@
+"""The queue: a folder with `pq.toml`, `series/` and `patches/`; where it is, and what it says."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pq.core import series
+from pq.core.series import Pin, Series
+from pq.errors import ParseError, PqError
+
+FILE = "pq.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConfig:
+    """The table `[check]`. `timeout` is in seconds."""
+
+    root: str = "."
+    modules: tuple[str, ...] = ()
+    python: str = "managed"
+    requirements: str = ""
+    stand_ins: tuple[str, ...] = ()
+    timeout: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What pq.toml says."""
+
+    source: str
+    series: str
+    checkout: str = ".checkout"
+    prefix: str = ""
+    guards: tuple[str, ...] = ()
+    check: CheckConfig = CheckConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue folder, and the series in use."""
+
+    root: Path
+    config: Config
+    series_name: str
+
+    @property
+    def checkout(self) -> Path:
+        """The folder of the checkout."""
+        return self.root / self.config.checkout
+
+    @property
+    def series_file(self) -> Path:
+        """The series file in use."""
+        return self.root / "series" / self.series_name
+
+    @property
+    def patches(self) -> Path:
+        """The folder that patch names start from, as quilt's QUILT_PATCHES."""
+        return self.root / "patches"
+
+    def read_series(self) -> Series:
+        """The series in use. Raises PqError where it is missing or no regular file, ParseError where it can't be read."""
+        file = self.series_file
+        if file.is_dir():
+            raise PqError(f"{self.relative(file)} is a folder, not a series file", hint="set [upstream] series in pq.toml")
+        if not file.is_file():
+            raise PqError(f"No series file found at {self.relative(file)}", hint="pq init makes one")
+        return series.read(file.read_bytes(), file=self.relative(file))
+
+    def read_pin(self, found: Series) -> Pin:
+        """The pin of a series: its header's, or the release that its name says."""
+        return found.pin or Pin(self.series_name)
+
+    def patch_file(self, name: str) -> Path:
+        """The file of a patch. Raises PqError for a name that leads out of the patches folder."""
+        folder = self.patches
+        place = folder / name
+        if os.path.isabs(name) or ".." in Path(name).parts or not place.resolve().is_relative_to(folder.resolve()):
+            raise PqError(f"Patch name {name} leads out of {self.relative(folder)}", hint=f"edit {self.relative(self.series_file)}")
+        return place
+
+    def read_patch(self, name: str) -> bytes:
+        """The bytes of a patch file. Raises PqError where there is none."""
+        place = self.patch_file(name)
+        try:
+            return place.read_bytes()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise PqError(f"Patch {name} has no file {self.relative(place)}", hint="put the file there, or take the line out of the series") from None
+
+    def unlisted(self) -> tuple[str, ...]:
+        """Patch files that no series of the queue names."""
+        listed: set[str] = set()
+        for file in sorted((self.root / "series").glob("*")):
+            if file.is_file():
+                listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
+        found = (path.relative_to(self.patches).as_posix() for path in sorted(self.patches.rglob("*")) if path.suffix in (".patch", ".diff"))
+        return tuple(name for name in found if name not in listed)
+
+    def relative(self, place: Path) -> str:
+        """A path below the queue as messages show it."""
+        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else str(place)
+
+
+def find(start: Path) -> Path | None:
+    """The nearest folder from `start` upwards that holds a pq.toml."""
+    start = Path(os.path.abspath(start))
+    return next((folder for folder in (start, *start.parents) if (folder / FILE).is_file()), None)
+
+
+def open_queue(root: Path, *, series_name: str | None = None) -> Queue:
+    """Open the queue in a folder. Raises PqError or ParseError where its pq.toml is missing or wrong."""
+    file = root / FILE
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PqError(f"No queue at {root}", hint="pq init makes one") from None
+    except UnicodeDecodeError as error:
+        raise PqError(f"{FILE} is not UTF-8: {error}", hint=f"edit {file}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(error, file.read_text(encoding="utf-8")) from None
+    config = _config(table)
+    return Queue(root, config, series_name or config.series)
+
+
+def _config(table: Mapping[str, object]) -> Config:
+    upstream, check = _table(table, "upstream"), _table(table, "check")
+    _refuse_unknown("upstream", upstream, ("source", "series", "checkout", "prefix", "guards"))
+    _refuse_unknown("check", check, tuple(CheckConfig.__slots__))
+    return Config(
+        source=_text(upstream, "upstream", "source"),
+        series=_text(upstream, "upstream", "series"),
+        checkout=_text(upstream, "upstream", "checkout", ".checkout"),
+        prefix=_text(upstream, "upstream", "prefix", "").strip("/"),
+        guards=_texts(upstream, "upstream", "guards"),
+        check=CheckConfig(
+            root=_text(check, "check", "root", ".").strip("/"),
+            modules=_texts(check, "check", "modules"),
+            python=_text(check, "check", "python", "managed"),
+            requirements=_text(check, "check", "requirements", ""),
+            stand_ins=_texts(check, "check", "stand_ins"),
+            timeout=_seconds(check),
+        ),
+    )
+
+
+def _table(table: Mapping[str, object], name: str) -> Mapping[str, object]:
+    value = table.get(name, {})
+    if not isinstance(value, dict):
+        raise _config_error(f"{name} has to be a table")
+    return value
+
+
+def _text(table: Mapping[str, object], where: str, key: str, default: str | None = None) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        raise _config_error(f"[{where}] {key} is missing" if value is None else f"[{where}] {key} has to be a string")
+    return value
+
+
+def _texts(table: Mapping[str, object], where: str, key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _config_error(f"[{where}] {key} has to be a list of strings")
+    return tuple(value)
+
+
+def _seconds(check: Mapping[str, object]) -> int:
+    value = check.get("timeout", 300)
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise _config_error("[check] timeout has to be a number of seconds above 0")
+    return value
+
+
+def _refuse_unknown(name: str, table: Mapping[str, object], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            raise _config_error(f"[{name}] {key} is not known; there are: {', '.join(known)}")
+
+
+def _config_error(fact: str) -> PqError:
+    return PqError(f"{FILE}: {fact}", hint=f"edit {FILE}")
+
+
+def _toml_error(error: tomllib.TOMLDecodeError, text: str) -> ParseError:
+    message, _, place = str(error).partition(" (at ")
+    numbers = [int(word.strip(",)")) for word in place.split() if word.strip(",)").isdigit()]
+    line, column = (numbers[0], numbers[1]) if len(numbers) == 2 else (len(text.splitlines()) or 1, None)
+    lines = text.splitlines() or [""]
+    return ParseError(message, file=FILE, line=line, text=lines[min(line, len(lines)) - 1], column=column, hint=f"edit line {line} of {FILE}")

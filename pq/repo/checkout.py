@@ -1,0 +1,224 @@
+"""The checkout: a git worktree on branch `pq/<series>`, whose commits above the pin are the applied patches.
+
+What pq keeps in git besides the branch:
+
+- `refs/pq/releases/<release>`: the commit of a release that was set up;
+- `refs/pq/known/<series>`: the highest stack that was popped, so that its commits still exist when they are pushed again;
+- `pq/` in the git folder: lock, journal, remembered verdicts, and `stack`, a copy of the applied names that is valid only
+  for the commit id in its first line (`pq top` reads it without loading git).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileStatus, RepositoryOpenFlag
+
+from pq.core import paths
+from pq.errors import NotClean, PqError
+from pq.repo import commits
+from pq.repo.commits import Commit, PatchCommit
+from pq.repo.git import run
+from pq.repo.objects import GitTree, Objects
+from pq.repo.transaction import Mover, write_synced
+from pq.repo.worktree import Worktree
+
+_RELEASES = "refs/pq/releases/"
+_KNOWN = "refs/pq/known/"
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """One git worktree and the repository under it."""
+
+    root: Path
+    repository: pygit2.Repository
+
+    @cached_property
+    def objects(self) -> Objects:
+        """The object store."""
+        return Objects(self.repository)
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where pq keeps its own files: in the git folder of this worktree."""
+        return Path(self.repository.path) / "pq"
+
+    @cached_property
+    def mover(self) -> Mover:
+        """What changes files, index and branch."""
+        return Mover(self.folder, self.objects, Worktree(self.root, self.objects))
+
+    @property
+    def git_folder(self) -> Path:
+        """What GIT_DIR is set to for hooks."""
+        return Path(self.repository.path)
+
+    # -- where it stands ----------------------------------------------------------------------------------------
+
+    def head(self, series: str) -> str:
+        """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch."""
+        branch = branch_of(series)
+        if self.repository.head_is_detached:
+            raise NotClean("HEAD of the checkout is detached", hint=f"git -C {self.root} switch pq/{series}")
+        head = self.repository.lookup_reference("HEAD").target
+        if head != branch:
+            name = str(head).removeprefix("refs/heads/")
+            raise NotClean(f"The checkout is on branch {name}, not on pq/{series}", hint=f"git -C {self.root} switch pq/{series}")
+        if branch not in self.repository.references:
+            raise NotClean(f"Branch pq/{series} has no commit", hint="pq setup makes it")
+        return str(self.repository.references[branch].target)
+
+    def stack(self, head: str, pin: str) -> tuple[PatchCommit, ...]:
+        """The applied patches, bottom first: the commits from the pin to `head`.
+
+        Raises NotClean for a commit that is no patch, for a merge, and where the pin is not below.
+        """
+        found: list[PatchCommit] = []
+        oid = head
+        while oid != pin:
+            commit = commits.read(self.objects, oid)
+            patch = commits.as_patch(commit)
+            if not commit.parents:
+                raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint="pq setup shows what the series is made for")
+            if patch is None or len(commit.parents) > 1:
+                if not self.repository.descendant_of(pygit2.Oid(hex=oid), pygit2.Oid(hex=pin)):
+                    raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint="is this the checkout of this series?")
+                subject = paths.text(commit.message.partition(b"\n")[0])
+                raise NotClean(
+                    f"commit {oid[:12]} ({subject}) is not a patch of the series",
+                    hint=f"git -C {self.root} reset --soft {oid[:12]}~1 makes unrefreshed changes of it",
+                )
+            found.append(patch)
+            oid = commit.parents[0]
+        return tuple(reversed(found))
+
+    def remember(self, head: str, names: Iterable[str]) -> None:
+        """Write down the applied names for `pq top`, unless they are written down already."""
+        content = "\n".join([head, *names]).encode("utf-8", "surrogateescape") + b"\n"
+        place = self.folder / "stack"
+        if not place.exists() or place.read_bytes() != content:
+            self.folder.mkdir(exist_ok=True)
+            write_synced(place, content)
+
+    def unrefreshed(self) -> tuple[str, ...]:
+        """The tracked files that are not what the top commit says."""
+        ignored = FileStatus.WT_NEW | FileStatus.IGNORED
+        return tuple(sorted(path for path, flag in self.repository.status(untracked_files="no").items() if flag & ~ignored))
+
+    # -- releases and known commits -----------------------------------------------------------------------------
+
+    def release(self, name: str) -> str | None:
+        """The commit of a release that was set up."""
+        return self._ref(_RELEASES + name)
+
+    def set_release(self, name: str, commit: str) -> None:
+        """Write down the commit of a release."""
+        self.objects.flush()
+        self.repository.references.create(_RELEASES + name, pygit2.Oid(hex=commit), force=True)
+
+    def release_ref(self, name: str) -> str:
+        """The ref that holds a release."""
+        return _RELEASES + name
+
+    def peel_release(self, name: str) -> str:
+        """The commit of a release whose ref may hold an annotated tag, which the ref is then set past."""
+        commit = str(self.repository.references[_RELEASES + name].peel(pygit2.Commit).id)
+        self.set_release(name, commit)
+        return commit
+
+    def compiled(self, release: str) -> Path:
+        """Where the compiled libraries of a release are kept, which are not in its tree."""
+        return self.folder / "compiled" / release
+
+    def known(self, series: str, pin: str) -> dict[tuple[str, str, str], PatchCommit]:
+        """Commits of an earlier push, by parent, patch name and identity."""
+        tip = self._ref(_KNOWN + series)
+        try:
+            stack = self.stack(tip, pin) if tip else ()
+        except NotClean:
+            stack = ()
+        return {(patch.commit.parents[0], patch.patch, patch.identity): patch for patch in stack}
+
+    def keep(self, series: str, tip: str) -> None:
+        """Keep the commits up to `tip` for a later push, unless a higher stack over them is kept already."""
+        kept = self._ref(_KNOWN + series)
+        if kept is not None and (kept == tip or self.repository.descendant_of(pygit2.Oid(hex=kept), pygit2.Oid(hex=tip))):
+            return
+        self.repository.references.create(_KNOWN + series, pygit2.Oid(hex=tip), force=True)
+
+    def branch(self, series: str) -> str | None:
+        """The commit of the branch of a series, if there is one."""
+        return self._ref(branch_of(series))
+
+    def is_on(self, series: str) -> bool:
+        """Whether HEAD is on the branch of a series."""
+        return self.repository.lookup_reference("HEAD").target == branch_of(series)
+
+    def start_branch(self, series: str, commit: str) -> None:
+        """Put HEAD on the branch of a series, made at `commit` if there is none, and lay its files. git refuses if edits are in the way."""
+        self.objects.flush()
+        if self.branch(series) is None:
+            self.repository.references.create(branch_of(series), pygit2.Oid(hex=commit))
+        run("switch", "--quiet", branch_of(series).removeprefix("refs/heads/"), cwd=self.root)
+
+    def tree_of(self, commit: Commit) -> GitTree:
+        """The tree of a commit."""
+        return GitTree(self.objects, commit.tree)
+
+    def read_commit(self, commit: str) -> Commit:
+        """A commit."""
+        return commits.read(self.objects, commit)
+
+    def write_release(self, files: Iterable[tuple[str, int, bytes]], *, date: int, message: str) -> str:
+        """Commit the files of a release (path, mode, content) under pq's identity; the same id on every machine."""
+        nodes = {path: (mode, self.objects.write("blob", content)) for path, mode, content in files}
+        tree = self.objects.edit(self.objects.write("tree", b""), dict(nodes))
+        made = commits.write(self.objects, tree=tree, parents=(), author=commits.IDENTITY, date=(date, 0), message=message)
+        self.objects.flush()
+        return made.oid
+
+    def _ref(self, name: str) -> str | None:
+        reference = self.repository.references.get(name)
+        return None if reference is None else str(reference.resolve().target)
+
+
+def branch_of(series: str) -> str:
+    """The branch of a series, as git names it in full."""
+    return f"refs/heads/pq/{series}"
+
+
+def open_checkout(root: Path) -> Checkout:
+    """Open the worktree at `root`. Raises PqError where there is none."""
+    try:
+        repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
+    except pygit2.GitError:
+        raise PqError(f"No checkout at {root}", hint="pq setup makes it") from None
+    if repository.is_bare:
+        raise PqError(f"The repository at {root} has no worktree", hint="name a worktree under [upstream] checkout in pq.toml")
+    return Checkout(root, repository)
+
+
+def create_checkout(root: Path, *, queue: Path) -> Checkout:
+    """Make an empty checkout that knows its queue. Line endings are never converted in it."""
+    root.mkdir(parents=True, exist_ok=True)
+    pygit2.init_repository(str(root))
+    checkout = open_checkout(root)
+    config = checkout.repository.config
+    config["core.autocrlf"] = "false"
+    config["pq.queue"] = str(queue)
+    return checkout
+
+
+def queue_of(start: Path) -> Path | None:
+    """The queue that the checkout around `start` belongs to, by its git config `pq.queue`."""
+    found = pygit2.discover_repository(str(start))
+    if found is None:
+        return None
+    config = pygit2.Repository(found).config
+    queue = config["pq.queue"] if "pq.queue" in config else None
+    return Path(queue) if queue else None

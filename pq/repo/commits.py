@@ -1,0 +1,108 @@
+"""Patches as commits (design, section 6): the same parent and the same patch give the same commit id everywhere.
+
+The message is the patch's description and, as its last paragraph, the trailers::
+
+    Pq-Patch: <name>
+    Pq-Digest: sha256:<of the patch file>
+    Pq-Options: <-p and -R, where the series says other than -p1>
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from pq.core import paths
+from pq.core.header import Description
+from pq.core.series import Entry
+from pq.repo.objects import Objects
+
+IDENTITY = ("pq", "pq@localhost")
+_TRAILER = re.compile(rb"Pq-(Patch|Digest|Options): ([^\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What pq reads of a commit. `date` is the author's: seconds since 1970, minutes east of UTC."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    date: tuple[int, int]
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PatchCommit:
+    """A commit that stands for an applied patch."""
+
+    commit: Commit
+    patch: str
+    identity: str
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the patch file that was applied."""
+        return self.identity.partition(" ")[0]
+
+
+def identity(content: bytes, entry: Entry) -> str:
+    """What tells one application of a patch file from another: its digest, and how the series applies it."""
+    return f"{hashlib.sha256(content).hexdigest()} {_options(entry)}".strip()
+
+
+def read(objects: Objects, oid: str) -> Commit:
+    """Read a commit."""
+    head, _, message = objects.read(oid).partition(b"\n\n")
+    fields = [line.split(b" ", 1) for line in head.split(b"\n") if b" " in line]
+    author = next(value for key, value in fields if key == b"author")
+    seconds, zone = author.rsplit(b" ", 2)[1:]
+    return Commit(
+        oid=oid,
+        tree=next(value.decode() for key, value in fields if key == b"tree"),
+        parents=tuple(value.decode() for key, value in fields if key == b"parent"),
+        date=(int(seconds), _minutes(zone.decode())),
+        message=message,
+    )
+
+
+def as_patch(commit: Commit) -> PatchCommit | None:
+    """The patch a commit stands for; None for a commit that pq did not make."""
+    last = commit.message.rstrip(b"\n").rpartition(b"\n\n")[2]
+    trailers = {key.decode(): paths.text(value) for key, value in _TRAILER.findall(last)}
+    if "Patch" not in trailers or not trailers.get("Digest", "").startswith("sha256:"):
+        return None
+    digest = trailers["Digest"].removeprefix("sha256:")
+    return PatchCommit(commit, trailers["Patch"], f"{digest} {trailers.get('Options', '')}".strip())
+
+
+def write_patch(objects: Objects, *, tree: str, parent: Commit, entry: Entry, digest: str, described: Description) -> Commit:
+    """Make the commit of a patch. Author and date come from the patch, or are pq's identity and the parent's date."""
+    trailers = [f"Pq-Patch: {entry.name}", f"Pq-Digest: sha256:{digest}"]
+    if options := _options(entry):
+        trailers.append(f"Pq-Options: {options}")
+    message = f"{described.message or entry.name}\n\n" + "\n".join(trailers) + "\n"
+    author = (described.name or described.address, described.address) if described.name or described.address else IDENTITY
+    return write(objects, tree=tree, parents=(parent.oid,), author=author, date=described.date or parent.date, message=message)
+
+
+def write(
+    objects: Objects, *, tree: str, parents: tuple[str, ...], author: tuple[str, str], date: tuple[int, int], message: str
+) -> Commit:
+    """Make a commit whose committer is pq, at the author's date."""
+    stamp = f"{date[0]} {'-' if date[1] < 0 else '+'}{abs(date[1]) // 60:02}{abs(date[1]) % 60:02}"
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines += [f"author {author[0]} <{author[1]}> {stamp}", f"committer {IDENTITY[0]} <{IDENTITY[1]}> {stamp}"]
+    content = paths.raw("\n".join(lines) + "\n\n" + message)
+    return Commit(objects.write("commit", content), tree, parents, date, paths.raw(message))
+
+
+def _options(entry: Entry) -> str:
+    level = [] if entry.strip == 1 else [f"-p{entry.strip}"]
+    return " ".join([*level, *(["-R"] if entry.reverse else [])])
+
+
+def _minutes(zone: str) -> int:
+    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    return -minutes if zone.startswith("-") else minutes

@@ -1,0 +1,28 @@
+"""How pq runs the git binary: with none of the variables that a surrounding git has set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from pq.errors import PqError
+
+_KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The environment for git. Hooks inherit GIT_DIR and GIT_INDEX_FILE, which break calls for another repository."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return kept | {"LC_ALL": "C"} | extra
+
+
+def run(*words: str, cwd: Path) -> str:
+    """What `git WORDS` prints in a folder. Raises PqError with git's own words."""
+    try:
+        done = subprocess.run(["git", *words], cwd=cwd, env=environment(), capture_output=True, check=False)
+    except FileNotFoundError:
+        raise PqError("git is not installed", hint="install git 2.30 or newer") from None
+    if done.returncode:
+        raise PqError(f"git {words[0]} failed: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout.decode("utf-8", "surrogateescape")

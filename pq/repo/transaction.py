@@ -1,0 +1,133 @@
+"""All or nothing: the lock, the journal, and the one way in which the checkout moves from commit to commit.
+
+Order of a move: journal, files, index, branch, journal away. The branch is the commit point. Killed before it, the next
+command takes the files back to the old commit; killed behind it, the files are the new commit's already. The journal
+(`pq/journal.json` in the git folder) is::
+
+    {"branch": "refs/heads/pq/<series>", "old": <commit id>, "new": <commit id>}
+
+It is complete or absent: it is synced before a file is touched, and an unreadable one means that none was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import filelock
+import pygit2
+
+from pq.errors import NotClean
+from pq.repo import commits
+from pq.repo.objects import Objects
+from pq.repo.worktree import Changes, Worktree
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What an interrupted move was brought to: `back` to the old commit or on to the new one. `left` are files that were neither."""
+
+    back: bool
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Moves the files, the index and the branch of one checkout."""
+
+    folder: Path
+    objects: Objects
+    worktree: Worktree
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep a second pq out. The lock goes with the process that holds it."""
+        self.folder.mkdir(exist_ok=True)
+        holder = self.folder / "lock.pid"
+        lock = filelock.FileLock(self.folder / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            raise NotClean(f"another pq is at work here{_process(holder)}", hint="wait for it, or end it and run the command again") from None
+        try:
+            holder.write_text(str(os.getpid()))
+            yield
+        finally:
+            lock.release()
+
+    def move(self, branch: str, old: str, new: str) -> None:
+        """Move from one commit to another. Raises NotClean, with nothing changed, if edits are in the way."""
+        changes = self.require_clear(old, new)
+        self.objects.flush()
+        self._write_journal({"branch": branch, "old": old, "new": new})
+        try:
+            self.worktree.switch(changes)
+            self.objects.repository.references[branch].set_target(pygit2.Oid(hex=new), "pq: move")
+        except BaseException:
+            self.recover()
+            raise
+        self._journal.unlink()
+
+    def require_clear(self, old: str, new: str) -> Changes:
+        """What a move would change. Raises NotClean if edits, or a running git, are in the way."""
+        if Path(self.objects.repository.path, "index.lock").exists():
+            raise NotClean("git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running")
+        changes = self._changes(old, new)
+        if blocking := self.worktree.in_the_way(changes):
+            raise NotClean(
+                f"unrefreshed changes are in the way: {', '.join(blocking)}",
+                hint="git stash puts them aside, git diff shows them",
+            )
+        return changes
+
+    def recover(self) -> Recovery | None:
+        """Finish or undo a move that was interrupted; None if there was none."""
+        try:
+            journal = json.loads(self._journal.read_bytes())
+            branch, old, new = str(journal["branch"]), str(journal["old"]), str(journal["new"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            self._journal.unlink()
+            return Recovery(back=True, left=())
+        changes = self._changes(old, new)
+        back = str(self.objects.repository.references[branch].target) != new
+        left = self.worktree.switch_back(changes) if back else ()
+        self._journal.unlink()
+        return Recovery(back, left)
+
+    @property
+    def _journal(self) -> Path:
+        return self.folder / "journal.json"
+
+    def _changes(self, old: str, new: str) -> Changes:
+        before, after = (commits.read(self.objects, oid).tree for oid in (old, new))
+        return self.objects.difference(before, after)
+
+    def _write_journal(self, content: dict[str, str]) -> None:
+        write_synced(self._journal, json.dumps(content).encode())
+
+
+def write_synced(place: Path, content: bytes) -> None:
+    """Replace a file: its name holds the old bytes or the new ones, whatever happens."""
+    temporary = place.with_name(place.name + ".new")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, place)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _process(holder: Path) -> str:
+    with contextlib.suppress(OSError):
+        if pid := holder.read_text().strip():
+            return f" (process {pid})"
+    return ""

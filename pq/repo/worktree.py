@@ -1,0 +1,161 @@
+"""The files of the checkout: what stands in the way of a switch, and the switch itself, one rename a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from pq.core.lines import blob_id
+from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
+from pq.repo.objects import Node, Objects
+
+Changes = Mapping[str, tuple[Node | None, Node | None]]
+"""Paths, with what a switch finds there and what it puts there."""
+
+_SUFFIX = ".pq-new"
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """The files below `root`, and git's index of them."""
+
+    root: Path
+    objects: Objects
+
+    def in_the_way(self, changes: Changes) -> tuple[str, ...]:
+        """The paths that are not, in the files or in the index, what the switch has to find there."""
+        index = self._index()
+        found = {path for path, (old, _) in changes.items() if self.node(path) != old or _indexed(index, path) != old}
+        for path in sorted({above for path in changes for above in _above(path)}):
+            if self._is_symlink(path) or (os.path.isfile(self._at(path)) and path not in changes):
+                found.add(path)
+        found |= {path for path, (_, new) in changes.items() if new and self._holds_others(path, changes)}
+        return tuple(sorted(found))
+
+    def node(self, path: str) -> Node | None:
+        """Mode and blob id of what stands at a path, read from the file itself."""
+        place = self._at(path)
+        try:
+            status = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            return SYMLINK, blob_id(os.fsencode(os.readlink(place)))
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
+        with open(place, "rb") as file:
+            return mode, blob_id(file.read())
+
+    def switch(self, changes: Changes) -> None:
+        """Make the files and the index what the switch puts there. Files that are that already are left alone."""
+        for path, (_, new) in sorted(changes.items(), reverse=True):
+            if new is None:
+                self._remove(path)
+        for path, (_, new) in changes.items():
+            if new is not None and self.node(path) != new:
+                self._write(path, new)
+        self._write_index(changes)
+
+    def switch_back(self, changes: Changes) -> tuple[str, ...]:
+        """Undo a switch that was interrupted; the paths that are neither old nor new, which are left alone."""
+        back: dict[str, tuple[Node | None, Node | None]] = {}
+        strange = []
+        for path, (old, new) in changes.items():
+            self._at(path).with_name(_temporary(path)).unlink(missing_ok=True)
+            now = self.node(path)
+            if now in (old, new):
+                back[path] = (now, old)
+            else:
+                strange.append(path)
+        self.switch(back)
+        return tuple(strange)
+
+    def _at(self, path: str) -> Path:
+        return self.root / os.fsencode(path).decode("utf-8", "surrogateescape")
+
+    def _is_symlink(self, path: str) -> bool:
+        return self._at(path).is_symlink()
+
+    def _holds_others(self, path: str, changes: Changes) -> bool:
+        """Whether a folder stands where a file has to go, with something in it that the switch does not take away."""
+        place = self._at(path)
+        if place.is_symlink() or not place.is_dir():
+            return False
+        below = (Path(folder, name).relative_to(self.root).as_posix() for folder, _, names in os.walk(place) for name in names)
+        return any(changes.get(name, (None, name))[1] is not None for name in below)
+
+    def _remove(self, path: str) -> None:
+        place = self._at(path)
+        place.unlink(missing_ok=True)
+        for folder in place.parents:
+            if folder == self.root:
+                break
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+
+    def _write(self, path: str, node: Node) -> None:
+        mode, oid = node
+        place = self._at(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.is_dir() and not place.is_symlink():
+            _prune(place)
+        temporary = place.with_name(_temporary(path))
+        content = self.objects.read(oid)
+        try:
+            if mode == SYMLINK:
+                temporary.unlink(missing_ok=True)
+                os.symlink(content, os.fsencode(temporary))
+            else:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+                with open(os.open(temporary, flags, 0o777 if mode == EXECUTABLE else 0o666), "wb") as file:
+                    file.write(content)
+            os.replace(temporary, place)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def _index(self) -> pygit2.Index:
+        index: pygit2.Index = self.objects.repository.index
+        index.read()
+        return index
+
+    def _write_index(self, changes: Changes) -> None:
+        index = self._index()
+        for path, (_, new) in changes.items():
+            if new is not None:
+                index.add(path)
+            elif path in index:
+                index.remove(path)
+        index.write()
+
+
+def _indexed(index: pygit2.Index, path: str) -> Node | None:
+    try:
+        entry = index[path]
+    except KeyError:
+        return None
+    return int(entry.mode), str(entry.id)
+
+
+def _above(path: str) -> Iterable[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def _temporary(path: str) -> str:
+    return f".{path.rpartition('/')[2][:200]}{_SUFFIX}"
+
+
+def _prune(folder: Path) -> None:
+    """Remove a folder that holds nothing but folders."""
+    for below in sorted(folder.rglob("*"), reverse=True):
+        below.rmdir()
+    folder.rmdir()

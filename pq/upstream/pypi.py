@@ -1,0 +1,85 @@
+"""Releases as wheels, fetched with pip and pip's own configuration.
+
+The tree of a release is the wheel's packages under the queue's prefix, without the wheel's metadata. Compiled libraries are left
+out of it, since they differ from platform to platform, and kept apart for the import check. The date is the day of the newest
+file in the wheel: pip says no upload date, and this one is in the bytes that everybody gets.
+"""
+
+from __future__ import annotations
+
+import calendar
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import parse_wheel_filename
+
+from pq.core.patch import EXECUTABLE, REGULAR
+from pq.errors import PqError
+
+_COMPILED = (".so", ".pyd", ".dylib", ".dll")
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A wheel on disk. `date` is in seconds since 1970."""
+
+    path: Path
+
+    @property
+    def date(self) -> int:
+        """Midnight (UTC) of the day on which the newest file in it was made."""
+        with zipfile.ZipFile(self.path) as archive:
+            newest = max(member.date_time[:3] for member in archive.infolist())
+        return calendar.timegm((*newest, 0, 0, 0))
+
+    def files(self, prefix: str) -> Iterator[tuple[str, int, bytes]]:
+        """Path, git mode and content of every file of the release's tree."""
+        for name, member, archive in self._members():
+            if not name.endswith(_COMPILED):
+                mode = EXECUTABLE if member.external_attr >> 16 & 0o100 else REGULAR
+                yield f"{prefix}/{name}".lstrip("/"), mode, archive.read(member)
+
+    def unpack_compiled(self, folder: Path) -> None:
+        """Put the compiled libraries into a folder, at their paths in the wheel."""
+        for name, member, archive in self._members():
+            if name.endswith(_COMPILED):
+                place = folder / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(archive.read(member))
+
+    def _members(self) -> Iterator[tuple[str, zipfile.ZipInfo, zipfile.ZipFile]]:
+        with zipfile.ZipFile(self.path) as archive:
+            for member in archive.infolist():
+                top = member.filename.partition("/")[0]
+                if not member.is_dir() and not top.endswith((".dist-info", ".data")):
+                    yield member.filename, member, archive
+
+
+def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], None]) -> Wheel:
+    """The wheel of a release, from `folder` if it is there already. Raises PqError with pip's words."""
+    found = _find(name, version, folder)
+    if found is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        progress(f"fetching {name} {version}")
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
+        done = subprocess.run(
+            [*command, "--dest", str(folder), f"{name}=={version}"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        found = _find(name, version, folder)
+        if done.returncode or found is None:
+            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            raise PqError(f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}", hint="is there such a release, and a way to the package index?")
+    return Wheel(found)
+
+
+def _find(name: str, version: str, folder: Path) -> Path | None:
+    wanted = (name.lower().replace("_", "-"), version)
+    for path in sorted(folder.glob("*.whl")):
+        found = parse_wheel_filename(path.name)
+        if (str(found[0]), str(found[1])) == wanted:
+            return path
+    return None
