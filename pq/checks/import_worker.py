@@ -73,15 +73,18 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, _path: object = None, _target: object = None) -> importlib.machinery.ModuleSpec | None:
+        """A spec for a listed name or one below it."""
         if fullname.partition(".")[0] not in self.names:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The stand-in."""
         return StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Nothing runs."""
         module.__path__ = []
 
 
@@ -122,8 +125,9 @@ def failure(kind: str, error: BaseException, root: str) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if os.path.realpath(frame.filename).startswith(root + os.sep)]
     file, line = (inside[-1].filename, inside[-1].lineno) if inside else (None, None)
-    if getattr(error, "filename", None) and getattr(error, "lineno", None):
-        file, line = getattr(error, "filename"), getattr(error, "lineno")
+    said = [getattr(error, name, None) for name in ("filename", "lineno")]
+    if all(said):
+        file, line = said
     text = [f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}" for frame in inside[-_FRAMES:]]
     return {"failed": kind, "reason": f"{type(error).__name__}: {error}", "file": file, "line": line, "text": text}
 

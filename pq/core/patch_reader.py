@@ -138,7 +138,7 @@ class _Reader:
             self.at += 1
         if self._peek(self.at).startswith(b"--- ") and self._peek(self.at + 1).startswith(b"+++ "):
             self._names(section)
-            return self._file(section, first, hunks=self._hunks(section))
+            return self._file(section, first, hunks=self._hunks())
         if self._peek(self.at) == b"GIT binary patch":
             self.at += 1
             return self._file(section, first, change=self._binary())
@@ -149,7 +149,7 @@ class _Reader:
     def _plain_section(self) -> FilePatch:
         section = _Section(self.at, crlf=self.lines[self.at].endswith(b"\r\n"))
         self._names(section)
-        return self._file(section, b"", hunks=self._hunks(section))
+        return self._file(section, b"", hunks=self._hunks())
 
     def _names(self, section: _Section) -> None:
         names = []
@@ -165,7 +165,7 @@ class _Reader:
 
     # -- hunks --------------------------------------------------------------------------------------------------
 
-    def _hunks(self, section: _Section) -> tuple[Hunk, ...]:
+    def _hunks(self) -> tuple[Hunk, ...]:
         begins: list[int] = []
         text = ["--- a\n", "+++ b\n"]
         while self._peek(self.at).startswith(b"@@"):

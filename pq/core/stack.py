@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pq.core.series import Entry, Series
-from pq.errors import NothingToDo, NotClean, PqError
+from pq.errors import NotClean, NothingToDo, PqError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from pq.core.patch import REGULAR, SYMLINK, Action, FilePatch, Patch
 from pq.core.place import How, Placed, Reason, Refused, place
 from pq.core.tree import File, Tree
 
-
 Bases = Callable[[FilePatch], bytes | None]
 """Finds the content that a file patch was made against, or None."""
 

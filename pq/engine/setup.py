@@ -13,7 +13,7 @@ from pq.checks import environment
 from pq.core.series import Pin, Series
 from pq.engine import checking
 from pq.engine.workspace import Workspace
-from pq.errors import NothingToDo, NotClean, PqError
+from pq.errors import NotClean, NothingToDo, PqError
 from pq.queue import FILE, Queue
 from pq.repo import checkout, git
 from pq.repo.checkout import Checkout

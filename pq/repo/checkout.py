@@ -220,5 +220,4 @@ def queue_of(start: Path) -> Path | None:
     if found is None:
         return None
     config = pygit2.Repository(found).config
-    queue = config["pq.queue"] if "pq.queue" in config else None
-    return Path(queue) if queue else None
+    return Path(config["pq.queue"] or "") if "pq.queue" in config else None

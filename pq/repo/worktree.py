@@ -31,9 +31,9 @@ class Worktree:
         """The paths that are not, in the files or in the index, what the switch has to find there."""
         index = self._index()
         found = {path for path, (old, _) in changes.items() if self.node(path) != old or _indexed(index, path) != old}
-        for path in sorted({above for path in changes for above in _above(path)}):
-            if self._is_symlink(path) or (os.path.isfile(self._at(path)) and path not in changes):
-                found.add(path)
+        for above in sorted({above for path in changes for above in _above(path)}):
+            if self._is_symlink(above) or (os.path.isfile(self._at(above)) and above not in changes):
+                found.add(above)
         found |= {path for path, (_, new) in changes.items() if new and self._holds_others(path, changes)}
         return tuple(sorted(found))
 

@@ -1,0 +1,42 @@
+# make demo: everything from a fresh clone to both patches applied and proven.
+# make test: everything that CI runs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test setup lint bench witnesses clean
+
+demo: setup
+	$(BIN)/pq push -a || test $$? -eq 2
+	$(BIN)/pq series -v
+	$(BIN)/pq status
+
+test: setup witnesses lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/complete
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python tests/bench/push.py
+
+setup: $(VENV)/complete
+	$(BIN)/pq setup
+
+$(VENV)/complete: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pq needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet 'pip>=25.1'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable . --group dev
+	touch $@
+
+# quilt and patch are asked in the tests whether they read what pq reads and writes.
+witnesses:
+	@command -v quilt >/dev/null && command -v patch >/dev/null || { apt-get update -qq && apt-get install -y -qq quilt patch; } \
+	  || { echo "make test needs quilt and patch: install them with your package manager" >&2; exit 1; }
+
+clean:
+	rm -rf $(VENV) .checkout
