@@ -1,0 +1,73 @@
+"""Docs tell the truth: every command in README and docs is run, and prints what stands there.
+
+In a block marked `console`, a line that begins with `$ ` is run, the lines behind it are what it prints, standard error included;
+`…` stands for any text within a line, a line `…` alone for any lines. A `$ ` line that ends in a backslash goes on. One document is
+one session: its commands run in order, in one folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT, git
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_MARK = "=== end of command, exit code "
+DOCUMENTS = sorted(path.relative_to(PROJECT).as_posix() for path in (PROJECT / "docs").rglob("*.md"))
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a document, and what it says they print."""
+    for block in _BLOCK.findall(text):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            while command.endswith("\\"):
+                more, _, output = output.partition("\n")
+                command += f"\n{more}"
+            yield command, output
+
+
+def session(commands: list[str], folder: Path) -> list[str]:
+    """What the commands print, one after the other in one shell. A command that fails shows its exit code in a line of its own."""
+    script = "".join(f"{command}\n_code=$?; echo '{_MARK}'$_code; (exit $_code)\n" for command in commands)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash"], input=script, cwd=folder, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return [printed.partition("\n")[2] if number else printed for number, printed in enumerate(done.stdout.split(_MARK))][:-1]
+
+
+def matches(said: str, printed: str) -> bool:
+    """Whether a command printed what the document says."""
+    pattern = re.escape(said.rstrip("\n")).replace(r"…", ".*?")
+    return re.fullmatch(pattern, printed.rstrip("\n"), flags=re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_docs_show_what_happens(name: str, tmp_path: Path) -> None:
+    wanted = list(steps((PROJECT / name).read_text(encoding="utf-8")))
+
+    printed = session([command for command, _ in wanted], tmp_path)
+
+    for (command, said), got in zip(wanted, printed, strict=True):
+        assert matches(said, got), f"{name}: $ {command}\n--- the document says\n{said}\n--- it printed\n{got}"
+
+
+@pytest.mark.sglang
+def test_readme_shows_what_happens(tmp_path: Path, user_cache: Path) -> None:
+    """In a fresh clone, with nothing but git, make and Python."""
+    clone = tmp_path / "pq"
+    git(tmp_path, "clone", "-q", str(PROJECT), str(clone))
+    wanted = [step for step in steps((PROJECT / "README.md").read_text(encoding="utf-8")) if step[0] != "make test"]
+
+    printed = session([f"export HOME={user_cache}", *(command for command, _ in wanted)], clone)[1:]
+
+    for (command, said), got in zip(wanted, printed, strict=True):
+        assert matches(said, got), f"README: $ {command}\n--- it says\n{said}\n--- it printed\n{got}"
