@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from pq.cli.main import run
 
 PROJECT = Path(__file__).parent.parent
+_USER_CACHE = platformdirs.user_cache_path()
 
 _SEALED = {
     "LC_ALL": "C.UTF-8",
@@ -47,6 +49,14 @@ def _seal(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     for name, value in _SEALED.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(home))
+
+
+@pytest.fixture
+def user_cache(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's real cache folder, with wheels and environments in it, let through the seal."""
+    assert sealed.is_dir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_USER_CACHE))
+    return _USER_CACHE
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
             runpy.run_path(probe, run_name="__main__")
         except BaseException as error:
             answer = failure("probe", error, root)
-            answer["reason"] = f"{os.path.basename(probe)}: {answer['reason']}"
+            answer["reason"] = f"probe {os.path.basename(probe)}: {answer['reason']}"
             return answer
     return {"seconds": time.monotonic() - began, "modules": own, "stood_in": stood_in}
 

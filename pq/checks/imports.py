@@ -52,7 +52,7 @@ def check(request: Request, stage: Stage) -> Imported | Finding:
     if answer is None:
         return Finding("import", ending, text=tail)
     if answer.get("failed"):
-        return _finding(answer, stage, tail)
+        return _finding(answer, stage)
     return Imported(float(str(answer["seconds"])), int(str(answer["modules"])), tuple(_texts(answer["stood_in"])))
 
 
@@ -110,12 +110,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _finding(answer: Mapping[str, object], stage: Stage, tail: tuple[str, ...]) -> Finding:
+def _finding(answer: Mapping[str, object], stage: Stage) -> Finding:
     path, line = answer.get("file"), answer.get("line")
     shown = None
     if isinstance(path, str):
         shown = os.path.relpath(path, stage.files) if Path(path).is_relative_to(stage.files) else path
-    text = tuple(_texts(answer.get("text", ()))) or tail
+    text = tuple(_texts(answer.get("text")))
     return Finding(str(answer["failed"]), str(answer["reason"]), shown, int(str(line)) if line else None, text=text)
 
 

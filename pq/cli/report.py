@@ -261,7 +261,7 @@ def _evidence(refused: Refused) -> list[str]:
 
 
 def _block(title: str, lines: Sequence[bytes]) -> list[str]:
-    shown = [f"    | {line.decode('utf-8', 'replace').rstrip()}" for line in lines[:_SHOWN_LINES]]
+    shown = [f"    | {line.decode('utf-8', 'replace')}".rstrip() for line in lines[:_SHOWN_LINES]]
     more = [f"    | … {len(lines) - _SHOWN_LINES} more"] if len(lines) > _SHOWN_LINES else []
     return [f"  {title}:", *(shown or ["    | (nothing)"]), *more]
 

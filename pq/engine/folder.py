@@ -143,6 +143,7 @@ def apply(
         if not only_check:
             _replace(folder, kept, None)
             shutil.rmtree(folder / _KEPT / key)
+            _drop_empty(folder / _KEPT)
         return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
     tree = Overlay(FolderTree(folder))
     endings = _endings(tree, base, patches, fuzz)

@@ -93,10 +93,10 @@ def _judged(gate: Gate, candidates: Sequence[Candidate], *, atomic: bool) -> tup
 
 def _pop(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outcome:
     left = workspace.applied[: len(workspace.applied) - len(names)]
-    for name in names:
-        tell(events.Removing(name))
     workspace.checkout.keep(workspace.queue.series_name, workspace.head)
     _move(workspace, left[-1].commit.oid if left else workspace.pin_commit, [patch.patch for patch in left])
+    for name in names:
+        tell(events.Removing(name))
     tell(events.NowAt(left[-1].patch if left else None))
     return Outcome.DONE
 

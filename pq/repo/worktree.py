@@ -47,7 +47,7 @@ class Worktree:
         if stat.S_ISLNK(status.st_mode):
             return SYMLINK, blob_id(os.fsencode(os.readlink(place)))
         if not stat.S_ISREG(status.st_mode):
-            return None
+            return None if stat.S_ISDIR(status.st_mode) else (stat.S_IFMT(status.st_mode), "")  # a pipe or device is no patch's
         mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
         with open(place, "rb") as file:
             return mode, blob_id(file.read())
@@ -87,7 +87,11 @@ class Worktree:
         place = self._at(path)
         if place.is_symlink() or not place.is_dir():
             return False
-        below = (Path(folder, name).relative_to(self.root).as_posix() for folder, _, names in os.walk(place) for name in names)
+        below = (
+            Path(folder, name).relative_to(self.root).as_posix()
+            for folder, folders, files in os.walk(place)
+            for name in (*files, *(each for each in folders if os.path.islink(os.path.join(folder, each))))
+        )
         return any(changes.get(name, (None, name))[1] is not None for name in below)
 
     def _remove(self, path: str) -> None:
