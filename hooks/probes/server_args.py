@@ -1,7 +1,7 @@
 """Every field of ServerArgs can be set from the command line.
 
-Runs after `sglang.srt.server_args` was imported. Builds the parser, parses a minimal command line and looks at what `from_cli_args`
-passes on; neither __init__ nor __post_init__ of ServerArgs runs. Errors of argparse itself pass through as they are.
+Runs after `sglang.srt.server_args` was imported. Builds the parser, parses a minimal command line and looks at what
+`from_cli_args` passes on, so neither __init__ nor __post_init__ of ServerArgs runs. Errors of argparse pass through.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Parser(argparse.ArgumentParser):
     """Raises where argparse would end the process."""
 
     def error(self, message: str) -> NoReturn:
+        """Refuse the command line."""
         raise ValueError(message)
 
 
@@ -50,17 +51,15 @@ class Received(ServerArgs):  # type: ignore[misc]
     """Keeps what from_cli_args passes on, instead of acting on it."""
 
     def __init__(self, **values: object) -> None:
-        self.values = values
+        self.__dict__["values"] = values  # past a __setattr__ that guards fields
 
 
 def wants_argument(hint: Any) -> bool:
     """Later releases leave out fields that say so (`no_cli`) or that hold what no command line can spell, such as a callable."""
-    if any(getattr(note, "no_cli", False) for note in getattr(hint, "__metadata__", ())):
-        return False
+    if notes := getattr(hint, "__metadata__", ()):
+        return not any(getattr(note, "no_cli", False) for note in notes) and wants_argument(hint.__origin__)
     if typing.get_origin(hint) is typing.Literal:
         return True
-    if hasattr(hint, "__metadata__"):
-        return wants_argument(hint.__origin__)
     parts = typing.get_args(hint)
     return all(map(wants_argument, parts)) if parts else hint in (str, int, float, bool, list, type(None))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pq.cli.main import Command, Settings
-from pq.cli.stack import EXIT_CODES
+from pq.cli.move import EXIT_CODES
 from pq.engine import verify
 
 

@@ -11,7 +11,8 @@ from pq.cli.main import Command, Settings
 from pq.core import patch_reader
 from pq.core.tree import Tree
 from pq.engine import folder
-from pq.engine.folder import Ending, FolderTree, Named
+from pq.engine.events import Ending
+from pq.engine.folder import FolderTree, Named
 from pq.errors import PqError
 from pq.upstream import pypi
 
@@ -41,7 +42,8 @@ def apply_command(
         only_check=only_check,
         reverse=reverse,
     )
-    settings.report.result("patches", endings, () if settings.report.quiet else report.ending_lines(endings, only_check=only_check))
+    settings.report.problem(report.problem_lines(endings))
+    settings.report.done("patches", endings, report.ending_lines(endings, only_check=only_check))
     found = {ending.ending for ending in endings}
     if found == {Ending.ALREADY}:
         return 2

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 USAGE, BUG, INTERRUPTED = 64, 70, 130
 
 _MODULES = {
-    "pq.cli.stack": ("push", "pop", "goto", "top", "next", "previous", "series", "applied", "unapplied"),
+    "pq.cli.move": ("push", "pop", "goto"),
+    "pq.cli.names": ("top", "next", "previous", "series", "applied", "unapplied"),
     "pq.cli.look": ("files", "patches", "show", "status"),
     "pq.cli.checks": ("check", "verify"),
     "pq.cli.prepare": ("init", "setup"),
@@ -53,7 +54,9 @@ class Settings:
 
         named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
         series = self.series or os.environ.get("PQ_SERIES") or None
-        return open_workspace(self.start, queue_root=self.start / named if named else None, series_name=series)
+        workspace = open_workspace(self.start, queue_root=self.start / named if named else None, series_name=series)
+        workspace.settle(self.report)
+        return workspace
 
 
 def _common() -> list[click.Parameter]:
@@ -74,7 +77,7 @@ def _common() -> list[click.Parameter]:
         (("-q", "--quiet"), "quiet", {"is_flag": True, "help": "Say nothing but what went wrong."}),
         (("-v", "--verbose"), "verbose", {"is_flag": True, "help": "Say more."}),
         (("--json",), "as_json", {"is_flag": True, "help": "Print one JSON document on standard output."}),
-        (("-C", "--directory"), "directory", {"type": folder, "metavar": "DIR", "help": "Work as if started in DIR."}),
+        (("-C", "--directory"), "directory", {"type": click.Path(path_type=Path, exists=True, file_okay=False), "metavar": "DIR", "help": "Work as if started in DIR."}),
         (("--queue",), "queue", {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."}),
         (("--series",), "series", {"metavar": "NAME", "help": "The series; else pq.toml's, or PQ_SERIES."}),
     ]
@@ -139,12 +142,15 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except click.UsageError as error:
         error.show()
+        settings.report.as_json = settings.report.as_json or "--json" in arguments
+        settings.report.ended(error.format_message(), USAGE)
         return USAGE
     except click.ClickException as error:
         error.show()
         return 1
     except (KeyboardInterrupt, click.Abort):
         click.echo("pq: interrupted", err=True)
+        settings.report.ended("interrupted", INTERRUPTED)
         return INTERRUPTED
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - so that the interpreter's last flush finds one
@@ -152,9 +158,13 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         settings.report.error(PqError(_os_fact(error), hint=_OS_HINTS.get(error.errno or 0)))
         return 1
-    except Exception:  # noqa: BLE001 - the last line of defence: a bug is said to be one
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a bug is said to be one
+        if (fact := _git_fact(error)) is not None:
+            settings.report.error(PqError(fact, hint="git fsck in the checkout says more"))
+            return 1
         traceback.print_exc()
         click.echo("pq: this is a bug in pq; nothing that it had not finished was kept", err=True)
+        settings.report.ended(f"a bug in pq: {type(error).__name__}: {error}", BUG)
         return BUG
     finally:
         settings.report.close()
@@ -166,6 +176,13 @@ _OS_HINTS = {
     errno.EACCES: "see who owns the file",
     errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
 }
+
+
+def _git_fact(error: Exception) -> str | None:
+    """What libgit2 says of a broken repository; None for any other error."""
+    from pq.repo.git import LibraryError
+
+    return f"git: {error}" if isinstance(error, LibraryError) else None
 
 
 def _os_fact(error: OSError) -> str:

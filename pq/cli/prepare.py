@@ -20,7 +20,7 @@ from pq.engine import setup
 def init_command(settings: Settings, folder: Path, source: str, pin: str, checkout: str) -> None:
     """Make a queue in DIR: pq.toml, an empty series, hooks/pre-apply."""
     made = setup.init(settings.start / folder, source=source, pin=pin, checkout_path=checkout)
-    settings.report.result("made", made, [*(f"Made {name}" for name in made), "Now pq setup fetches the release"])
+    settings.report.done("made", made, [*(f"Made {name}" for name in made), "Now pq setup fetches the release"])
 
 
 @click.command("setup", cls=Command)
@@ -29,4 +29,4 @@ def setup_command(settings: Settings) -> None:
     """Make what is missing: the checkout on its pin, and the environment of the import check."""
     workspace = settings.workspace()
     done = setup.setup(workspace, settings.report.progress)
-    settings.report.result("setup", done, report.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))
+    settings.report.done("setup", done, report.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,11 +16,12 @@ from pq.core.patch import FilePatch
 from pq.core.place import How, Placed, Reason, Refused
 from pq.engine import events
 from pq.engine.apply import Failed, Refusal
-from pq.engine.events import Event
-from pq.engine.folder import Ending, PatchEnding
-from pq.engine.setup import SetUp
-from pq.engine.status import PatchState, Status
+from pq.engine.events import Ending, Event, PatchEnding
 from pq.errors import ParseError, PqError
+
+if TYPE_CHECKING:
+    from pq.engine.setup import SetUp
+    from pq.engine.status import PatchState, Status
 
 _SHOWN_LINES = 8
 
@@ -61,6 +63,16 @@ class Report:
             for line in lines:
                 _out(line)
 
+    def done(self, name: str, value: object, lines: Sequence[str]) -> None:
+        """What a command has done; nothing when quiet."""
+        self.result(name, value, () if self.quiet else lines)
+
+    def problem(self, lines: Sequence[str]) -> None:
+        """What went wrong, where the JSON form says it already."""
+        if not self.as_json:
+            for line in lines:
+                _err(line)
+
     def raw(self, content: bytes) -> None:
         """Bytes as they are."""
         sys.stdout.buffer.write(content)
@@ -73,6 +85,10 @@ class Report:
             return
         for line in error_lines(error):
             _err(line)
+
+    def ended(self, fact: str, exit_code: int) -> None:
+        """How a command ended that was not refused in its own words, for the JSON document."""
+        self.said.append({"event": "error", "fact": fact, "hint": None, "exit_code": exit_code})
 
     def close(self) -> None:
         """Print the JSON document."""
@@ -179,23 +195,28 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
 
 
 def ending_lines(endings: Sequence[PatchEnding], *, only_check: bool) -> list[str]:
-    """What became of the patches of `pq apply`."""
+    """Which patches of `pq apply` are in the folder, or would be."""
     lines: list[str] = []
-    whole = all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings)
+    done = "applied" if all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings) and not only_check else "would apply"
     for ending in endings:
         if ending.ending is Ending.ALREADY:
             lines.append(f"{ending.patch}: already applied")
-        elif ending.failed is not None:
+        elif ending.ending is Ending.APPLIED:
+            lines.append(f"{ending.patch}: {done}")
+        lines += [line for path, place in ending.placed for line in _moved(path, place)]
+    return lines
+
+
+def problem_lines(endings: Sequence[PatchEnding]) -> list[str]:
+    """Why `pq apply` changed nothing."""
+    lines: list[str] = []
+    for ending in endings:
+        if ending.ending is Ending.CONFLICT and ending.failed is not None:
             lines += refusal_lines(ending.patch, ending.patch, ending.failed)
-        elif ending.faults:
+        elif ending.ending is Ending.REJECTED:
             lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
             for path, (message, line, column, text) in ending.faults:
                 lines += [f"  {path}:{line}: {message}", f"    {text}", *([" " * (column + 3) + "^"] if column else [])]
-        elif not whole or only_check:
-            lines.append(f"{ending.patch}: would apply")
-        else:
-            lines.append(f"{ending.patch}: applied")
-        lines += [line for path, place in ending.placed for line in _moved(path, place)]
     return lines
 
 

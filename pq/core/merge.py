@@ -3,10 +3,15 @@
 The edits are known exactly (they are the hunks), so only the way from base to ours is searched for, with a patience diff:
 lines that are unique on both sides anchor it, so that of three look-alike blocks the right one is found.
 Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge).
+
+A diff may say one insertion in several ways: between two calls, `)` and `f(` may be its last lines or its first. So before the sides
+are compared, what ours inserted or removed is slid to where the patch does it, if it is the same there or has it in it: otherwise a
+change that upstream took over would be made twice.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +19,8 @@ from patiencediff import PatienceSequenceMatcher
 
 from pq.core.lines import Lines
 from pq.core.patch import Edit
+
+_WORD = re.compile(rb"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,14 @@ class Conflict:
 
 def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Conflict, ...]:
     """Carry `edits` (in order, disjoint, for `base`) to `ours`. All conflicts are returned, or the merged lines."""
+    if _applied(base, _Region(0, len(base), 0, len(ours), tuple(edits))) == ours:
+        return Merged(ours, tuple(_landed(edits)))
     out: list[bytes] = []
     landings: list[Landing] = []
     conflicts: list[Conflict] = []
     here = 0
-    for region in _regions(_changes(base, ours), edits):
+    changes = tuple(_slid(_changes(base, ours), base, ours, edits))
+    for region in _regions(changes, edits):
         was = base[region.start : region.stop]
         mine = ours[region.ours_start : region.ours_stop]
         theirs = _applied(base, region)
@@ -93,6 +103,40 @@ def _changes(base: Lines, ours: Lines) -> list[_Change]:
     return found
 
 
+def _slid(changes: Sequence[_Change], base: Lines, ours: Lines, edits: Sequence[Edit]) -> Iterator[_Change]:
+    """The changes of ours; one that equals an edit or, as an insertion, has it in it, is said so that it begins where the edit does."""
+    above = 0
+    for number, change in enumerate(changes):
+        below = changes[number + 1].start if number + 1 < len(changes) else len(base)
+        near = [edit for edit in edits if above <= edit.start and edit.start + change.stop - change.start <= below]
+        slid = (_slid_to(edit, change, base, ours) for edit in near if edit.start != change.start)
+        change = next((found for found in slid if found is not None), change)
+        above = change.stop
+        yield change
+
+
+def _slid_to(edit: Edit, change: _Change, base: Lines, ours: Lines) -> _Change | None:
+    """The same change beginning where the edit begins, if it can be said so and the two are about the same lines."""
+    removed, inserted = base[change.start : change.stop], ours[change.ours_start : change.ours_stop]
+    if (removed and inserted) or bool(removed) != (edit.stop > edit.start) or bool(inserted) != bool(edit.lines):
+        return None
+    by, text = edit.start - change.start, removed or inserted
+    between = base[edit.start : change.start] if by < 0 else base[change.stop : change.stop + by]
+    run = between + text if by < 0 else text + between
+    text, rest = (run[: len(text)], run[len(text) :]) if by < 0 else (run[by:], run[:by])
+    about = len(removed) == edit.stop - edit.start if removed else _has(text, edit.lines)
+    if rest != between or not about:
+        return None
+    return _Change(change.start + by, change.stop + by, change.ours_start + by, change.ours_stop + by)
+
+
+def _has(lines: Lines, wanted: Lines) -> bool:
+    """Whether the wanted lines are these lines, or stand among them and say something."""
+    if lines == wanted or not _WORD.search(b"".join(wanted)):
+        return lines == wanted
+    return any(lines[at : at + len(wanted)] == wanted for at in range(len(lines) - len(wanted) + 1))
+
+
 def _regions(changes: Sequence[_Change], edits: Sequence[Edit]) -> Iterator[_Region]:
     """The changes and the edits in order of base, those that touch put together."""
     offset = 0
@@ -119,6 +163,14 @@ def _region(group: Sequence[_Change | Edit], offset: int) -> _Region:
         ours_start = changes[0].ours_start - (changes[0].start - start)
         ours_stop = changes[-1].ours_stop + (stop - changes[-1].stop)
     return _Region(start, stop, ours_start, ours_stop, tuple(piece for piece in group if isinstance(piece, Edit)))
+
+
+def _landed(edits: Sequence[Edit]) -> Iterator[Landing]:
+    """The landings of edits where ours is base with exactly these."""
+    grown = 0
+    for edit in edits:
+        yield Landing(edit, edit.start + grown, landed=True)
+        grown += len(edit.lines) - (edit.stop - edit.start)
 
 
 def _applied(base: Lines, region: _Region) -> Lines:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pq.checks.syntax import Fault
 from pq.core.place import Placed
 from pq.engine.apply import Failed
 
@@ -85,6 +87,26 @@ class Progress:
     """A step of something long."""
 
     text: str
+
+
+class Ending(enum.Enum):
+    """What became of the patches."""
+
+    APPLIED = "applied"
+    ALREADY = "already applied"
+    CONFLICT = "conflict"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class PatchEnding:
+    """What became of one patch, and why."""
+
+    patch: str
+    ending: Ending
+    placed: tuple[tuple[str, Placed], ...] = ()
+    failed: Failed | None = None
+    faults: tuple[tuple[str, Fault], ...] = ()
 
 
 Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Removing | NowAt | Progress

@@ -1,6 +1,8 @@
 """`pq apply`: patches onto a plain folder, by the same proof as push, all files or none (design, section 9a).
 
-What was there is kept in `.pq/<digest of the patches>/` of the folder, so that `-R` brings exactly it back::
+What was there is kept, so that `-R` brings exactly it back: in `.pq/<digest of the patches>/` of the folder while the patches are
+applied, and then in the user's state folder, so that the folder holds nothing but its own files (there it stays where that can't be
+written to)::
 
     record.json    {"state": "pending" | "applied", "files": {<path>: {"before": <id or null>, "mode": <mode>, "after": <id or null>}}}
     before/<path>  the content before
@@ -12,7 +14,6 @@ the folder takes back what an interrupted one left. Bytecode of changed files is
 from __future__ import annotations
 
 import contextlib
-import enum
 import hashlib
 import json
 import os
@@ -23,12 +24,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import platformdirs
+
 from pq.checks import syntax
 from pq.core.lines import blob_id
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, FilePatch, Patch
-from pq.core.place import Placed
 from pq.core.tree import File, Tree
 from pq.engine.apply import Failed, apply_patch
+from pq.engine.events import Ending, PatchEnding
 from pq.errors import NotClean, PqError
 
 _KEPT = ".pq"
@@ -60,29 +63,39 @@ class FolderTree:
         return place.is_dir() and not place.is_symlink()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WheelTree:
-    """The files in a wheel as a tree. A path that is not in it is looked for without its first component, too."""
+    """The files in a wheel as a tree, read when the first is asked for: a file that is its patch's own base needs none.
 
-    files: Mapping[str, bytes]
+    A path that is not in it is looked for without its first component, too. Raises PqError where it is no wheel.
+    """
+
+    place: Path
+    _read: Mapping[str, bytes] | None = None
 
     def get(self, path: str) -> File | None:
         """The file at a path."""
-        content = self.files.get(path, self.files.get(path.partition("/")[2]))
+        files = self._files()
+        content = files.get(path, files.get(path.partition("/")[2]))
         return None if content is None else File(REGULAR, content)
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at the path."""
-        return any(name.startswith(f"{path}/") for name in self.files)
+        return any(name.startswith(f"{path}/") for name in self._files())
+
+    def _files(self) -> Mapping[str, bytes]:
+        if self._read is None:
+            try:
+                with zipfile.ZipFile(self.place) as archive:
+                    self._read = {member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()}
+            except (OSError, zipfile.BadZipFile) as error:
+                raise PqError(f"{self.place} can't be read as a wheel: {error}") from None
+        return self._read
 
 
 def wheel_tree(place: Path) -> WheelTree:
-    """The tree of a wheel. Raises PqError where it is none."""
-    try:
-        with zipfile.ZipFile(place) as archive:
-            return WheelTree({member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()})
-    except (OSError, zipfile.BadZipFile) as error:
-        raise PqError(f"{place} can't be read as a wheel: {error}") from None
+    """The tree of a wheel."""
+    return WheelTree(place)
 
 
 @dataclass(slots=True)
@@ -99,26 +112,6 @@ class Overlay:
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at the path."""
         return any(file is not None and name.startswith(f"{path}/") for name, file in self.changes.items()) or self.below.is_folder(path)
-
-
-class Ending(enum.Enum):
-    """What became of the patches."""
-
-    APPLIED = "applied"
-    ALREADY = "already applied"
-    CONFLICT = "conflict"
-    REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class PatchEnding:
-    """What became of one patch, and why."""
-
-    patch: str
-    ending: Ending
-    placed: tuple[tuple[str, Placed], ...] = ()
-    failed: Failed | None = None
-    faults: tuple[tuple[str, syntax.Fault], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,41 +134,58 @@ def apply(
     key = _key(patches, reverse=reverse)
     if reverse and (kept := _kept(folder, key)) is not None:
         if not only_check:
-            _replace(folder, kept, None)
-            shutil.rmtree(folder / _KEPT / key)
-            _drop_empty(folder / _KEPT)
+            _replace(folder, kept.before, None)
+            shutil.rmtree(kept.place)
+            _drop_empty(kept.place.parent)
         return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
     tree = Overlay(FolderTree(folder))
-    endings = _endings(tree, base, patches, fuzz)
+    endings = _endings(tree, _Origin(base, reverse=reverse, patches=patches, fuzz=fuzz), patches, fuzz)
     if not only_check and tree.changes and all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings):
         _replace(folder, tree.changes, None if reverse else key)
     return endings
 
 
-def _endings(tree: Overlay, base: Tree | None, patches: Sequence[Named], fuzz: int) -> tuple[PatchEnding, ...]:
-    origin = None if base is None else Overlay(base)
+def _endings(tree: Overlay, origin: _Origin, patches: Sequence[Named], fuzz: int) -> tuple[PatchEnding, ...]:
     endings = []
-    for named in patches:
-        outcome = apply_patch(tree, named.patch, base=_bases(origin), fuzz=fuzz)
+    for number, named in enumerate(patches):
+        outcome = apply_patch(tree, named.patch, base=origin.before(number), fuzz=fuzz)
         if isinstance(outcome, Failed):
             endings.append(PatchEnding(named.name, Ending.ALREADY if outcome.landed else Ending.CONFLICT, failed=outcome))
         else:
             faults = _faults(tree, outcome.changes)
             endings.append(PatchEnding(named.name, Ending.REJECTED if faults else Ending.APPLIED, outcome.placed, faults=faults))
             tree.changes.update(outcome.changes)
-        if origin is not None and not isinstance(made := apply_patch(origin, named.patch, fuzz=fuzz), Failed):
-            origin.changes.update(made.changes)
     return tuple(endings)
 
 
-def _bases(origin: Overlay | None) -> Callable[[FilePatch], bytes | None]:
-    def base(file: FilePatch) -> bytes | None:
-        if origin is None:
-            return None
-        files = (origin.get(path) for path in (file.old_path, file.new_path) if path is not None)
-        return next((found.content for found in files if found is not None), None)
+class _Origin:
+    """What the patches were made against: the base, with the patches before each of them; made only where it is asked for.
 
-    return base
+    For patches that are taken back it is the base with all of them on it.
+    """
+
+    def __init__(self, base: Tree | None, *, reverse: bool, patches: Sequence[Named], fuzz: int) -> None:
+        self._tree = None if base is None else Overlay(base)
+        self._fuzz = fuzz
+        self._patches = [named.patch for named in patches]
+        self._made = [patch.reversed() for patch in reversed(self._patches)] if reverse else []
+        self._done = 0
+
+    def before(self, number: int) -> Callable[[FilePatch], bytes | None]:
+        """Finds the files that the patch of this number was made against."""
+
+        def base(file: FilePatch) -> bytes | None:
+            if self._tree is None:
+                return None
+            due = [*self._made, *self._patches[:number]]
+            for patch in due[self._done :]:
+                made = apply_patch(self._tree, patch, fuzz=self._fuzz)
+                self._tree.changes.update({} if isinstance(made, Failed) else made.changes)
+            self._done = len(due)
+            files = (self._tree.get(path) for path in (file.old_path, file.new_path) if path is not None)
+            return next((found.content for found in files if found is not None), None)
+
+        return base
 
 
 def _faults(tree: Tree, changes: Mapping[str, File | None]) -> tuple[tuple[str, syntax.Fault], ...]:
@@ -245,7 +255,9 @@ def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) 
         raise
     if key is None:
         shutil.rmtree(kept)
-        _drop_empty(folder / _KEPT)
+    else:
+        _put_away(folder, kept)
+    _drop_empty(folder / _KEPT)
 
 
 def _put(folder: Path, path: str, file: File | None) -> None:
@@ -297,20 +309,48 @@ def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object
             _put(folder, path, before)
 
 
-def _kept(folder: Path, key: str) -> dict[str, File | None] | None:
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was there before patches, and where that is kept."""
+
+    place: Path
+    before: dict[str, File | None]
+
+
+def _kept(folder: Path, key: str) -> _Kept | None:
     """What was there before these patches, if every file is still as they left it."""
-    content = _read_record(folder / _KEPT / key / "record.json")
+    places = (folder / _KEPT / key, _state(folder) / key)
+    return next((kept for place in places if (kept := _read_kept(FolderTree(folder), place)) is not None), None)
+
+
+def _read_kept(tree: FolderTree, kept: Path) -> _Kept | None:
+    content = _read_record(kept / "record.json")
     if content is None:
         return None
-    tree = FolderTree(folder)
     before: dict[str, File | None] = {}
     for path, said in content.files.items():
         now = tree.get(path)
         if (None if now is None else blob_id(now.content)) != said["after"]:
             return None
-        place = folder / _KEPT / key / "before" / path
-        before[path] = None if said["before"] is None else File(int(str(said["mode"])), place.read_bytes())
-    return before
+        before[path] = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
+    return _Kept(kept, before)
+
+
+def _state(folder: Path) -> Path:
+    """Where the user's state folder keeps what was in a folder."""
+    return platformdirs.user_state_path("pq") / "applied" / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+
+
+def _put_away(folder: Path, kept: Path) -> None:
+    """Move what was kept out of the folder; it stays where the state folder can't be written to."""
+    target = _state(folder) / kept.name
+    partial = target.with_name(f"{kept.name}{_SUFFIX}")
+    with contextlib.suppress(OSError):
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(kept, partial)
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(partial, target)
+        shutil.rmtree(kept)
 
 
 def _key(patches: Sequence[Named], *, reverse: bool) -> str:

@@ -98,6 +98,12 @@ class Workspace:
                 found.append(applied.patch)
         return tuple(found)
 
+    def settle(self, tell: Tell) -> None:
+        """Settle what an interrupted command left, unless another pq is at work or the checkout can't be written."""
+        if (self.queue.checkout / ".git" / "pq" / "journal.json").exists():
+            with contextlib.suppress(NotClean, OSError), self.locked(tell):
+                pass
+
     @contextlib.contextmanager
     def locked(self, tell: Tell) -> Iterator[None]:
         """Keep a second pq out of the checkout, and first settle what an interrupted one left."""

@@ -12,11 +12,14 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pq.core import paths
-from pq.core.header import Description
 from pq.core.series import Entry
 from pq.repo.objects import Objects
+
+if TYPE_CHECKING:
+    from pq.core.header import Description
 
 IDENTITY = ("pq", "pq@localhost")
 _TRAILER = re.compile(rb"Pq-(Patch|Digest|Options): ([^\n]*)")

@@ -39,7 +39,10 @@ class Objects:
         """The bytes of an object."""
         if oid in self._pending:
             return self._pending[oid][1]
-        return self.repository.odb.read(pygit2.Oid(hex=oid))[1]
+        try:
+            return self.repository.odb.read(pygit2.Oid(hex=oid))[1]
+        except KeyError:
+            raise PqError(f"object {oid} is missing in {self.repository.path}", hint="git fsck says what else is") from None
 
     def find_blob(self, prefix: str) -> bytes | None:
         """The content whose id begins so, if the store has exactly one."""
@@ -62,8 +65,11 @@ class Objects:
     def flush(self) -> None:
         """Put down everything that is kept, at once or not at all where it is much."""
         if len(self._pending) < _UNPACK_LIMIT:
-            for kind, content in self._pending.values():
-                self.repository.odb.write(getattr(pygit2.enums.ObjectType, kind.upper()), content)
+            try:
+                for kind, content in self._pending.values():
+                    self.repository.odb.write(getattr(pygit2.enums.ObjectType, kind.upper()), content)
+            except pygit2.GitError as error:
+                raise PqError(f"git could not store the new objects: {error}", hint="is the disk full?") from None
         else:
             done = subprocess.run(
                 ["git", "index-pack", "--stdin"],

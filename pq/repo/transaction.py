@@ -6,7 +6,8 @@ command takes the files back to the old commit; killed behind it, the files are 
 
     {"branch": "refs/heads/pq/<series>", "old": <commit id>, "new": <commit id>}
 
-It is complete or absent: it is synced before a file is touched, and an unreadable one means that none was.
+It is complete or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set
+anew before index and branch are written: a lock file of git's that was born right behind that time is the dead command's own.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from pathlib import Path
 import filelock
 import pygit2
 
-from pq.errors import NotClean
+from pq.errors import NotClean, PqError
 from pq.repo import commits
 from pq.repo.objects import Objects
 from pq.repo.worktree import Changes, Worktree
+
+_OWN_LOCK = 2.0
+"""Seconds behind the journal's time in which a lock file is pq's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,18 @@ class Mover:
     def move(self, branch: str, old: str, new: str) -> None:
         """Move from one commit to another. Raises NotClean, with nothing changed, if edits are in the way."""
         changes = self.require_clear(old, new)
+        self._require_unmoved(branch, old)
         self.objects.flush()
         self._write_journal({"branch": branch, "old": old, "new": new})
         try:
-            self.worktree.switch(changes)
+            self.worktree.switch_files(changes)
+            os.utime(self._journal)
+            self.worktree.switch_index(changes)
+            os.utime(self._journal)
             self.objects.repository.references[branch].set_target(pygit2.Oid(hex=new), "pq: move")
         except BaseException:
-            self.recover()
+            with contextlib.suppress(OSError, PqError, pygit2.GitError):  # what can't be taken back now, the next command takes back
+                self.recover()
             raise
         self._journal.unlink()
 
@@ -89,16 +98,30 @@ class Mover:
         try:
             journal = json.loads(self._journal.read_bytes())
             branch, old, new = str(journal["branch"]), str(journal["old"]), str(journal["new"])
+            changes = self._changes(old, new)
+            now = str(self.objects.repository.references[branch].target)
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, PqError):
             self._journal.unlink()
             return Recovery(back=True, left=())
-        changes = self._changes(old, new)
-        back = str(self.objects.repository.references[branch].target) != new
-        left = self.worktree.switch_back(changes) if back else ()
+        self._drop_own_locks(branch)
+        left = self.worktree.switch_back(changes) if now == old else () if now == new else tuple(changes)
         self._journal.unlink()
-        return Recovery(back, left)
+        return Recovery(now != new, left)
+
+    def _require_unmoved(self, branch: str, old: str) -> None:
+        """The user may have committed, or switched to another branch, while the hook was running."""
+        references = self.objects.repository.references
+        if references["HEAD"].target != branch or str(references[branch].target) != old:
+            raise NotClean(f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again")
+
+    def _drop_own_locks(self, branch: str) -> None:
+        began = self._journal.stat().st_mtime
+        for name in ("index", branch):
+            lock = Path(self.objects.repository.path, f"{name}.lock")
+            if lock.exists() and began <= lock.stat().st_mtime <= began + _OWN_LOCK:
+                lock.unlink()
 
     @property
     def _journal(self) -> Path:

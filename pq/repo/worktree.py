@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ import pygit2
 
 from pq.core.lines import blob_id
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
+from pq.errors import PqError
 from pq.repo.objects import Node, Objects
 
 Changes = Mapping[str, tuple[Node | None, Node | None]]
@@ -30,9 +32,10 @@ class Worktree:
     def in_the_way(self, changes: Changes) -> tuple[str, ...]:
         """The paths that are not, in the files or in the index, what the switch has to find there."""
         index = self._index()
-        found = {path for path, (old, _) in changes.items() if self.node(path) != old or _indexed(index, path) != old}
-        for above in sorted({above for path in changes for above in _above(path)}):
-            if self._is_symlink(above) or (os.path.isfile(self._at(above)) and above not in changes):
+        links = self._links(changes)
+        found = {path for path, (old, _) in changes.items() if self._there(path, links) != old or _indexed(index, path) != old}
+        for above in {above for path in changes for above in _above(path)} - changes.keys():
+            if above in links or os.path.isfile(self._at(above)):
                 found.add(above)
         found |= {path for path, (_, new) in changes.items() if new and self._holds_others(path, changes)}
         return tuple(sorted(found))
@@ -52,35 +55,56 @@ class Worktree:
         with open(place, "rb") as file:
             return mode, blob_id(file.read())
 
-    def switch(self, changes: Changes) -> None:
-        """Make the files and the index what the switch puts there. Files that are that already are left alone."""
+    def switch_files(self, changes: Changes) -> None:
+        """Make the files what the switch puts there. Files that are that already are left alone."""
         for path, (_, new) in sorted(changes.items(), reverse=True):
             if new is None:
                 self._remove(path)
         for path, (_, new) in changes.items():
             if new is not None and self.node(path) != new:
                 self._write(path, new)
-        self._write_index(changes)
+
+    def switch_index(self, changes: Changes) -> None:
+        """Make the index what the switch puts there, as the files are."""
+        try:
+            index = self._index()
+            for path, (_, new) in changes.items():
+                if new is not None:
+                    index.add(path)
+                elif path in index:
+                    index.remove(path)
+            index.write()
+        except pygit2.GitError as error:
+            raise PqError(f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?") from None
 
     def switch_back(self, changes: Changes) -> tuple[str, ...]:
         """Undo a switch that was interrupted; the paths that are neither old nor new, which are left alone."""
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
+        links = self._links(changes)
         for path, (old, new) in changes.items():
-            self._at(path).with_name(_temporary(path)).unlink(missing_ok=True)
-            now = self.node(path)
+            if links.isdisjoint(_above(path)):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    self._at(path).with_name(_temporary(path)).unlink()
+            now = self._there(path, links)
             if now in (old, new):
                 back[path] = (now, old)
             else:
                 strange.append(path)
-        self.switch(back)
+        self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old})
+        self.switch_index(back)
         return tuple(strange)
 
     def _at(self, path: str) -> Path:
         return self.root / os.fsencode(path).decode("utf-8", "surrogateescape")
 
-    def _is_symlink(self, path: str) -> bool:
-        return self._at(path).is_symlink()
+    def _links(self, changes: Changes) -> set[str]:
+        """Of the folders that the paths lead through, those that are symlinks."""
+        return {above for above in {above for path in changes for above in _above(path)} if self._at(above).is_symlink()}
+
+    def _there(self, path: str, links: set[str]) -> Node | None:
+        """What stands at a path; what stands behind a symlink does not stand there."""
+        return self.node(path) if links.isdisjoint(_above(path)) else None
 
     def _holds_others(self, path: str, changes: Changes) -> bool:
         """Whether a folder stands where a file has to go, with something in it that the switch does not take away."""
@@ -130,15 +154,6 @@ class Worktree:
         index: pygit2.Index = self.objects.repository.index
         index.read()
         return index
-
-    def _write_index(self, changes: Changes) -> None:
-        index = self._index()
-        for path, (_, new) in changes.items():
-            if new is not None:
-                index.add(path)
-            elif path in index:
-                index.remove(path)
-        index.write()
 
 
 def _indexed(index: pygit2.Index, path: str) -> Node | None:

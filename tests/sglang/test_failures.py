@@ -118,8 +118,8 @@ def test_with_the_old_release_as_base_it_is_a_conflict(sglang: SGLang, tmp_path:
     applied = sglang.pq("apply", "-p2", str(tmp_path / "argument.patch"), "--base", "pypi:sglang==0.5.9", "--onto", str(tmp_path / "site"))
 
     assert applied.code == 3
-    assert "hunk 1" in applied.out
-    assert "upstream changed the same lines" in applied.out
+    assert "hunk 1" in applied.err
+    assert "upstream changed the same lines" in applied.err
     assert snapshot(tmp_path / "site") == before
 
 

@@ -1,9 +1,9 @@
 """Tests of speculative_disable_batch_threshold on the CPU: `python test_worker_path.py <patched tree>/python`.
 
-Real: EAGLEWorkerV2, verify, draft extend, TpModelWorker's forward, ForwardBatch, the masks before sampling, FutureMap, the rule by
-which a CUDA graph can run, the scheduler's reading of the result, and the Triton kernels (interpreted). Fake: the two models and the
-tree of draft tokens. The target model reads its whole context from the KV slots. The draft model predicts the target's next token,
-but only if its own KV slots hold the right tokens and hidden states. So one wrong slot, position or hidden state changes the output.
+Real: EAGLEWorkerV2, verify, draft extend, TpModelWorker's forward, ForwardBatch, the masks before sampling, FutureMap, the rule
+by which a CUDA graph can run, the scheduler's reading of the result, and the Triton kernels (interpreted). Fake: the two models
+and the tree of draft tokens. The target model reads its whole context from the KV slots. The draft model predicts the target's
+next token, but only if its own KV slots hold the right tokens and hidden states. So one wrong slot or position shows.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ class Runner(ModelRunner):  # type: ignore[misc]
         return list(zip(rows, batch.positions.tolist(), strict=True))
 
     def forward(self, batch: Any, **_: object) -> Any:
+        """One pass. A graph replays only what it was captured for."""
         self.batches.append(dataclasses.replace(batch))
         graph = bool(batch.forward_mode.is_cuda_graph() and self.graph_runner and self.graph_runner.can_run(batch))
         if graph:
@@ -179,11 +180,15 @@ class Runner(ModelRunner):  # type: ignore[misc]
         return SimpleNamespace(logits_output=output, can_run_graph=graph, expert_distribution_metrics=None)
 
     def run(self, batch: Any, rows: list[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and hidden states, a row for each token."""
         raise NotImplementedError
 
 
 class TargetRunner(Runner):
+    """Fed one token per request, or STRIDE of them to verify."""
+
     def run(self, batch: Any, rows: list[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and hidden states, a row for each token."""
         assert batch.capture_hidden_mode.need_capture()
         if batch.forward_mode.is_decode():
             assert batch.spec_info is None, "attention backends take a decode with spec_info for a draft"
@@ -195,11 +200,15 @@ class TargetRunner(Runner):
         return one_hot([next_token(tokens) for tokens in contexts]), hidden.reshape(-1, TARGET_HIDDEN)
 
     def sampler(self, output: LogitsProcessorOutput, *_: object) -> torch.Tensor:
+        """Greedy."""
         return torch.argmax(output.next_token_logits, -1)
 
 
 class DraftRunner(Runner):
+    """Fed tokens and the target's hidden states."""
+
     def run(self, batch: Any, rows: list[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and hidden states, a row for each token."""
         hidden = batch.spec_info.hidden_states
         assert hidden.shape == (len(rows), TARGET_HIDDEN)
         pairs = zip(batch.input_ids.tolist(), hidden.tolist(), strict=True)
@@ -229,6 +238,7 @@ class DraftWorker(EagleDraftWorker):  # type: ignore[misc]
         self.drafted: list[int] = []
 
     def draft(self, batch: ModelWorkerBatch) -> EagleVerifyInput:
+        """The first draft token from the draft input, the others right if the first is."""
         state = batch.spec_info
         bs = len(batch.seq_lens)
         self.drafted.append(bs)
@@ -306,6 +316,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
         self.seq_lens = torch.zeros(0, dtype=torch.int64)
 
     def prefill(self, count: int) -> Any:
+        """New requests: their prompts in one extend."""
         self.requests = [Request(i) for i in range(count)]
         prompts = [request.prompt for request in self.requests]
         self.seq_lens = torch.tensor([len(prompt) for prompt in prompts])
@@ -336,6 +347,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
         return result
 
     def run(self, mode: ForwardMode, **changes: Any) -> tuple[Any, slice]:
+        """One batch: the result, and where the future map keeps it."""
         batch = self.batch(mode, **changes)
         futures = self.future_map.alloc_future_indices(len(batch.seq_lens))
         if mode.is_decode():
@@ -356,6 +368,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
         self.spec_info.filter_batch(torch.arange(count))
 
     def batch(self, mode: ForwardMode, **changes: Any) -> ModelWorkerBatch:
+        """What get_model_worker_batch gives."""
         bs = len(self.requests)
         fields: dict[str, Any] = {field.name: None for field in dataclasses.fields(ModelWorkerBatch)}
         fields |= {
@@ -591,22 +604,27 @@ class OnlyToken:
         self.token = token
 
     def is_terminated(self) -> bool:
+        """Never."""
         return False
 
     @staticmethod
     def allocate_vocab_mask(vocab_size: int, batch_size: int, device: str) -> torch.Tensor:
+        """A mask that allows all."""
         return torch.zeros(batch_size, vocab_size, device=device)
 
     def fill_vocab_mask(self, mask: torch.Tensor, row: int) -> None:
+        """Mask one request."""
         mask[row] = float("-inf")
         mask[row, self.token] = 0
 
     @staticmethod
     def move_vocab_mask(mask: torch.Tensor, _device: str) -> torch.Tensor:
+        """Already there."""
         return mask
 
     @staticmethod
     def apply_vocab_mask(logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
+        """In place."""
         logits += vocab_mask
 
 
@@ -657,6 +675,7 @@ def test_a_negative_threshold_is_an_error() -> None:
 
 
 def main() -> int:
+    """Run all tests: one line each."""
     failed = 0
     for name, test in list(globals().items()):
         if not name.startswith("test_"):
