@@ -31,6 +31,7 @@ $(VENV)/complete: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet 'pip>=25.1'
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable . --group dev
+	$(BIN)/python -m compileall -q pq
 	touch $@
 
 # quilt and patch are asked in the tests whether they read what pq reads and writes.

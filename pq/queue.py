@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from pq.core.series import Pin, Series
 from pq.errors import ParseError, PqError
 
 FILE = "pq.toml"
+_SERIES = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]*")
+_HEADER = re.compile(r"\s*\[+\s*\"?([\w-]+)\"?\s*\]")
+_KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,9 @@ class Queue:
 
     def patch_file(self, name: str) -> Path:
         """The file of a patch. Raises PqError for a name that leads out of the patches folder."""
-        folder = self.patches
-        place = folder / name
-        if os.path.isabs(name) or ".." in Path(name).parts or not place.resolve().is_relative_to(folder.resolve()):
-            raise PqError(f"Patch name {name} leads out of {self.relative(folder)}", hint=f"edit {self.relative(self.series_file)}")
-        return place
+        if name.startswith("/") or ".." in name.split("/"):
+            raise PqError(f"Patch name {name} leads out of {self.relative(self.patches)}", hint=f"edit {self.relative(self.series_file)}")
+        return self.patches / name
 
     def read_patch(self, name: str) -> bytes:
         """The bytes of a patch file. Raises PqError where there is none."""
@@ -99,6 +101,11 @@ class Queue:
                 listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
         found = (path.relative_to(self.patches).as_posix() for path in sorted(self.patches.rglob("*")) if path.suffix in (".patch", ".diff"))
         return tuple(name for name in found if name not in listed)
+
+    def stamp(self) -> str:
+        """Changes when pq.toml or the series file is written. `pq.cli.quick` makes the same from the same files."""
+        found = (os.stat(place) for place in (self.root / FILE, self.series_file))
+        return "-".join(f"{status.st_ino}.{status.st_size}.{status.st_mtime_ns}" for status in found)
 
     def relative(self, place: Path) -> str:
         """A path below the queue as messages show it."""
@@ -122,11 +129,18 @@ def open_queue(root: Path, *, series_name: str | None = None) -> Queue:
         raise PqError(f"{FILE} is not UTF-8: {error}", hint=f"edit {file}") from None
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(error, file.read_text(encoding="utf-8")) from None
-    config = _config(table)
-    return Queue(root, config, series_name or config.series)
+    try:
+        config = _config(table)
+    except _Fault as fault:
+        raise _placed(fault, file.read_text(encoding="utf-8")) from None
+    name = series_name or config.series
+    if not _SERIES.fullmatch(name) or ".." in name or name.endswith((".lock", "/", ".")) or "//" in name or "/." in name:
+        raise PqError(f"{name!r} can't be the name of a series", hint="it names a file under series/ and a branch pq/<series>")
+    return Queue(root, config, name)
 
 
 def _config(table: Mapping[str, object]) -> Config:
+    _refuse_unknown("", table, ("upstream", "check"))
     upstream, check = _table(table, "upstream"), _table(table, "check")
     _refuse_unknown("upstream", upstream, ("source", "series", "checkout", "prefix", "guards"))
     _refuse_unknown("check", check, tuple(CheckConfig.__slots__))
@@ -150,39 +164,62 @@ def _config(table: Mapping[str, object]) -> Config:
 def _table(table: Mapping[str, object], name: str) -> Mapping[str, object]:
     value = table.get(name, {})
     if not isinstance(value, dict):
-        raise _config_error(f"{name} has to be a table")
+        raise _Fault("", name, "has to be a table")
     return value
 
 
 def _text(table: Mapping[str, object], where: str, key: str, default: str | None = None) -> str:
     value = table.get(key, default)
     if not isinstance(value, str):
-        raise _config_error(f"[{where}] {key} is missing" if value is None else f"[{where}] {key} has to be a string")
+        raise _Fault(where, key, "is missing" if value is None else "has to be a string")
     return value
 
 
 def _texts(table: Mapping[str, object], where: str, key: str) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _config_error(f"[{where}] {key} has to be a list of strings")
+        raise _Fault(where, key, "has to be a list of strings")
     return tuple(value)
 
 
 def _seconds(check: Mapping[str, object]) -> int:
     value = check.get("timeout", 300)
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise _config_error("[check] timeout has to be a number of seconds above 0")
+        raise _Fault("check", "timeout", "has to be a number of seconds above 0")
     return value
 
 
 def _refuse_unknown(name: str, table: Mapping[str, object], known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
-            raise _config_error(f"[{name}] {key} is not known; there are: {', '.join(known)}")
+            raise _Fault(name, key, f"is not known; there are: {', '.join(known)}")
 
 
-def _config_error(fact: str) -> PqError:
-    return PqError(f"{FILE}: {fact}", hint=f"edit {FILE}")
+class _Fault(Exception):
+    """A key of a table that means nothing, or is not there."""
+
+    def __init__(self, table: str, key: str, fact: str) -> None:
+        super().__init__(fact)
+        self.table = table
+        self.key = key
+
+
+def _placed(fault: _Fault, text: str) -> ParseError:
+    """The fault at the line of its key; else of its table; else at the end. TOML that is written otherwise is not searched."""
+    lines = text.splitlines() or [""]
+    place, table = (len(lines), 1), ""
+    for number, line in enumerate(lines, 1):
+        column = len(line) - len(line.lstrip()) + 1
+        if header := _HEADER.match(line):
+            table = header[1]
+            if table == fault.table or (not fault.table and table == fault.key):
+                place = number, column
+        elif table == fault.table and (key := _KEY.match(line)) and key[1] == fault.key:
+            place = number, column
+            break
+    name = f"[{fault.table}] {fault.key}" if fault.table else f"[{fault.key}]"
+    line, column = place
+    return ParseError(f"{name} {fault}", file=FILE, line=line, text=lines[line - 1], column=column, hint=f"edit line {line} of {FILE}")
 
 
 def _toml_error(error: tomllib.TOMLDecodeError, text: str) -> ParseError:

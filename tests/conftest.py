@@ -224,6 +224,7 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> World:
         made.init()
         made.patch("one.patch", {"numbers.txt": NUMBERS.replace(b"line 5\n", b"line five\n")})
         made.patch("two.patch", {"pkg/module.py": MODULE.replace(b"return 2", b"return 20")})
+        shutil.rmtree(made.root / "scratch")
     return made
 
 

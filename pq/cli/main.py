@@ -153,7 +153,7 @@ def run(arguments: Sequence[str]) -> int:
         settings.report.ended("interrupted", INTERRUPTED)
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - so that the interpreter's last flush finds one
+        _stop_speaking()
         return 1
     except OSError as error:
         settings.report.error(PqError(_os_fact(error), hint=_OS_HINTS.get(error.errno or 0)))
@@ -167,7 +167,10 @@ def run(arguments: Sequence[str]) -> int:
         settings.report.ended(f"a bug in pq: {type(error).__name__}: {error}", BUG)
         return BUG
     finally:
-        settings.report.close()
+        try:
+            settings.report.close()
+        except BrokenPipeError:
+            _stop_speaking()
 
 
 _OS_HINTS = {
@@ -176,6 +179,11 @@ _OS_HINTS = {
     errno.EACCES: "see who owns the file",
     errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
 }
+
+
+def _stop_speaking() -> None:
+    """The reader went away; the interpreter's last flush has to find a place all the same."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
 
 
 def _git_fact(error: Exception) -> str | None:

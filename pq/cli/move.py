@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from pq.cli.main import Command, Settings
-from pq.engine import push
-from pq.engine.push import Goal, Outcome, PushOptions
+from pq.engine.move import Goal, Outcome, PushOptions, pop
 from pq.engine.workspace import Workspace
 
 EXIT_CODES = {Outcome.DONE: 0, Outcome.REFUSED: 1, Outcome.REJECTED: 4}
@@ -52,6 +51,8 @@ def _goal(workspace: Workspace, given: str | None, everything: bool) -> Goal:
 @click.pass_obj
 def push_command(settings: Settings, goal: str | None, everything: bool, options: PushOptions) -> int:
     """Apply the next patch, the next N, all up to PATCH, or all with -a."""
+    from pq.engine import push
+
     workspace = settings.workspace()
     outcome = push.push(workspace, _goal(workspace, goal, everything), options, settings.report)
     return EXIT_CODES[outcome]
@@ -64,7 +65,7 @@ def push_command(settings: Settings, goal: str | None, everything: bool, options
 def pop_command(settings: Settings, goal: str | None, everything: bool) -> int:
     """Take off the top patch, the top N, all above PATCH, or all with -a."""
     workspace = settings.workspace()
-    return EXIT_CODES[push.pop(workspace, _goal(workspace, goal, everything), settings.report)]
+    return EXIT_CODES[pop(workspace, _goal(workspace, goal, everything), settings.report)]
 
 
 @click.command("goto", cls=Command)
@@ -73,4 +74,6 @@ def pop_command(settings: Settings, goal: str | None, everything: bool) -> int:
 @click.pass_obj
 def goto_command(settings: Settings, patch: str, options: PushOptions) -> int:
     """Push or pop until PATCH is on top."""
+    from pq.engine import push
+
     return EXIT_CODES[push.goto(settings.workspace(), patch, options, settings.report)]

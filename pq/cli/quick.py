@@ -1,7 +1,8 @@
 """`pq top` without loading click, git or anything else that takes time: it is typed a hundred times a day.
 
-The checkout keeps the applied names in `pq/stack`, headed by the commit id that they are true for. If the branch of the series
-is still at that commit, the last name is the answer. In any other case this module has no answer and the whole pq is asked.
+The checkout keeps the applied names in `pq/stack`, headed by the commit id and the stamps of pq.toml and the series file that they
+are true for. If the branch is still at that commit and the files are as they were, the last name is the answer. In any other case
+this module has no answer and the whole pq is asked.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ def _top(folder: str) -> str | None:
     branch = f"refs/heads/pq/{upstream['series']}"
     if _line(git, "HEAD") != f"ref: {branch}" or os.path.exists(os.path.join(git, "pq", "journal.json")):
         return None
-    with open(os.path.join(git, "pq", "stack"), encoding="utf-8") as file:
-        commit, *names = file.read().splitlines()
-    return names[-1] if names and commit == _line(git, branch) else None
+    with open(os.path.join(git, "pq", "stack"), encoding="utf-8", newline="") as file:
+        valid, *names, end = file.read().split("\n")
+    stamps = [os.stat(os.path.join(folder, *place)) for place in (("pq.toml",), ("series", upstream["series"]))]
+    stamp = "-".join(f"{status.st_ino}.{status.st_size}.{status.st_mtime_ns}" for status in stamps)
+    return names[-1] if names and not end and valid == f"{_line(git, branch)} {len(names)} {stamp}" else None
 
 
 def _line(*parts: str) -> str:

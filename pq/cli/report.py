@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pq.core.patch import FilePatch
-from pq.core.place import How, Placed, Reason, Refused
 from pq.engine import events
-from pq.engine.apply import Failed, Refusal
 from pq.engine.events import Ending, Event, PatchEnding
 from pq.errors import ParseError, PqError
 
 if TYPE_CHECKING:
+    from pq.core.patch import FilePatch
+    from pq.core.place import Placed
+    from pq.engine.apply import Failed
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status
 
-_SHOWN_LINES = 8
+_NAMED = 4
 
 
 @dataclass
@@ -128,17 +128,17 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
                 return [*lines, f"Patch {patch} appears to be empty, applied"]
             if verbose:
                 lines += ["  its commit exists already"] if known else [f"  patching file {path}" for path, _ in placed]
-            return lines + [line for path, place in placed for line in _moved(path, place)]
+            return lines + _moved(placed)
         case events.Refused(patch, file, failed):
-            return refusal_lines(patch, file, failed)
+            return _refused(patch, file, failed)
         case events.Rejected(patch, reasons):
             return [f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it", *(f"  {line}" for line in reasons)]
         case events.Noted(text):
             return [f"Checked: {text}"]
         case events.Passed(patches):
-            return [f"All checks passed: {', '.join(patches)}" if len(patches) < 4 else f"All checks passed: {len(patches)} patches"]
+            return [f"All checks passed: {_names(patches)}"]
         case events.Unchecked(patches):
-            return [f"pq: NOT CHECKED, as asked for: {', '.join(patches)}", "hint: pq check asks the hook about them"]
+            return [f"pq: NOT CHECKED, as asked for: {_names(patches)}", "hint: pq check asks the hook about them"]
         case events.Removing(patch):
             return [f"Removing patch {patch}"]
         case events.NowAt(patch, dry_run):
@@ -150,16 +150,16 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [text]
 
 
-def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
-    """Why a patch does not belong there."""
-    if failed.landed:
-        return [f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)", "hint: take its line out of the series"]
-    lines = [f"pq: Patch {patch} does not apply; nothing of it was changed"]
-    for refusal in failed.refusals:
-        lines += [f"  {line}" for line in _refused(refusal, file)]
-    if failed.fitting:
-        lines.append(f"  ({failed.fitting} other {'file fits' if failed.fitting == 1 else 'files fit'})")
-    return lines
+def _moved(placed: Sequence[tuple[str, Placed]]) -> list[str]:
+    from pq.cli import refusals  # loads the engine: not for commands that only pop or print names
+
+    return [line for path, place in placed for line in refusals.moved_lines(path, place)]
+
+
+def _refused(patch: str, file: str, failed: Failed) -> list[str]:
+    from pq.cli import refusals
+
+    return refusals.refusal_lines(patch, file, failed)
 
 
 def status_lines(status: Status) -> list[str]:
@@ -203,7 +203,7 @@ def ending_lines(endings: Sequence[PatchEnding], *, only_check: bool) -> list[st
             lines.append(f"{ending.patch}: already applied")
         elif ending.ending is Ending.APPLIED:
             lines.append(f"{ending.patch}: {done}")
-        lines += [line for path, place in ending.placed for line in _moved(path, place)]
+        lines += _moved(ending.placed)
     return lines
 
 
@@ -212,7 +212,7 @@ def problem_lines(endings: Sequence[PatchEnding]) -> list[str]:
     lines: list[str] = []
     for ending in endings:
         if ending.ending is Ending.CONFLICT and ending.failed is not None:
-            lines += refusal_lines(ending.patch, ending.patch, ending.failed)
+            lines += _refused(ending.patch, ending.patch, ending.failed)
         elif ending.ending is Ending.REJECTED:
             lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
             for path, (message, line, column, text) in ending.faults:
@@ -224,67 +224,6 @@ def setup_lines(done: SetUp, workspace: str) -> list[str]:
     """What setup did."""
     lines = [f"Checkout {workspace} {'is ready' if done.checkout else 'was ready'}"]
     return [*lines, "The environment of the import check is built"] if done.environment else lines
-
-
-def _moved(path: str, placed: Placed) -> list[str]:
-    """quilt's words for hunks that do not stand at their stated lines."""
-    lines = []
-    for hunk in placed.hunks:
-        if hunk.landed:
-            lines.append(f"  {path}: hunk {hunk.hunk} is there already")
-            continue
-        remarks = [f"offset {hunk.offset} {'line' if abs(hunk.offset) == 1 else 'lines'}"] if hunk.offset else []
-        remarks += [f"FUZZ {hunk.fuzz}"] if hunk.fuzz else []
-        remarks += ["merged three-way"] if placed.how is How.MERGED and hunk.offset else []
-        if remarks:
-            lines.append(f"  {path}: hunk {hunk.hunk} succeeded at {hunk.line} ({', '.join(remarks)})")
-    return lines
-
-
-def _refused(refusal: Refusal, patch_file: str) -> list[str]:
-    refused = refusal.refused
-    hunk = refused.hunk
-    where = f"hunk {hunk.number} ({patch_file}:{hunk.line})" if hunk else "the patch"
-    at = f"{refusal.path}:{refused.lines[0]}" if refused.lines else refusal.path
-    return [f"{at}: {where}: {_because(refused)}", *_evidence(refused)]
-
-
-def _because(refused: Refused) -> str:
-    detail = refused.detail
-    match refused.reason:
-        case Reason.CONFLICT:
-            return "upstream changed the same lines"
-        case Reason.NO_PLACE:
-            return detail or "its lines stand nowhere in this file; the nearest place differs"
-        case Reason.AMBIGUOUS:
-            return f"its lines stand at {len(refused.lines)} places, and nothing says which is meant: lines {', '.join(map(str, refused.lines))}"
-        case Reason.NO_CONTEXT:
-            return "it has no line that could say where it belongs"
-        case Reason.WRONG_RESULT:
-            return f"the result is not the file that its index line names ({detail[:12]}): the patch was edited or cut after it was written"
-        case Reason.LANDED:
-            return "it is there already"
-        case Reason.EXISTS:
-            return f"{detail or 'another file'} stands there already"
-        case Reason.MISSING:
-            return "there is no such file"
-        case Reason.DIFFERS:
-            return detail
-        case Reason.UNSAFE:
-            return f"{detail}, and no patch writes through one"
-
-
-def _evidence(refused: Refused) -> list[str]:
-    """Expected lines beside found ones, where both are known."""
-    if refused.reason not in (Reason.CONFLICT, Reason.NO_PLACE) or not (refused.expected or refused.found):
-        return []
-    return [*_block("expected", refused.expected), *_block("found", refused.found)]
-
-
-def _block(title: str, lines: Sequence[bytes]) -> list[str]:
-    shown = [f"    | {line.decode('utf-8', 'replace')}".rstrip() for line in lines[:_SHOWN_LINES]]
-    more = [f"    | … {len(lines) - _SHOWN_LINES} more"] if len(lines) > _SHOWN_LINES else []
-    return [f"  {title}:", *(shown or ["    | (nothing)"]), *more]
 
 
 def _place(error: PqError) -> dict[str, object]:
@@ -312,6 +251,10 @@ def _jsonable(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]
     return value
+
+
+def _names(patches: Sequence[str]) -> str:
+    return ", ".join(patches) if len(patches) <= _NAMED else f"{len(patches)} patches"
 
 
 def _out(line: str) -> None:

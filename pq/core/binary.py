@@ -81,6 +81,8 @@ def _apply_delta(delta: bytes, old: bytes) -> bytes:
             new += bytes(_byte(stream) for _ in range(op))
         else:
             raise ValueError("the delta holds an instruction that git does not have")
+        if len(new) > length:
+            break
     if len(new) != length:
         raise ValueError("the delta does not make as many bytes as it says")
     return bytes(new)

@@ -15,7 +15,8 @@ import email.utils
 import re
 from dataclasses import dataclass
 
-_ENVELOPE = re.compile(rb"From [0-9a-f]{7,64} [^\n]*\n")
+_ENVELOPE = re.compile(rb"From (?:[0-9a-f]{7,64}|\S+@\S+) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n")
+_TELLING = ("From", "Author", "Date", "Subject", "Description")
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?\n)")
 _TAG = re.compile(r"^\s*\[PATCH[^\]]*\]\s*", re.IGNORECASE)
 _DIFFSTAT = re.compile(r"\s*$| .*\|\s+(?:\d+|Bin)| \d+ files? changed| (?:create|delete) mode | (?:rename|copy) ")
@@ -45,12 +46,13 @@ def read(header: bytes) -> Description:
     if _FIELD.match(text):
         end = re.search(rb"\n\r?\n", text)
         stop = end.end() if end else len(text)
-        fields = email.parser.BytesHeaderParser(policy=email.policy.compat32).parsebytes(text[:stop])
-        text = text[stop:]
+        found = email.parser.BytesHeaderParser(policy=email.policy.compat32).parsebytes(text[:stop])
+        if any(name in found for name in _TELLING):  # else "core: mend it" is prose
+            fields, text = found, text[stop:]
     name, address = email.utils.parseaddr(_field(fields, "From") or _field(fields, "Author"))
     body = _body(text)
     subject = _TAG.sub("", _field(fields, "Subject"))
-    if not subject and (described := str(fields.get("Description", ""))):
+    if not subject and (described := _value(fields, "Description")):
         subject, more = _dep3(described)
         body = f"{more}\n\n{body}".strip("\n")
     if not subject:
@@ -59,14 +61,22 @@ def read(header: bytes) -> Description:
     return Description(_plain(name) or None, _plain(address), _date(_field(fields, "Date")), " ".join(subject.split()), body)
 
 
+def _value(fields: email.message.Message, name: str) -> str:
+    """A field as it stands there. What email can't decode it hands over as a Header, of which only the chunks keep the bytes."""
+    value = fields.get(name, "")
+    if not isinstance(value, email.header.Header):
+        return str(value)
+    parts = (part if isinstance(part, str) else part.decode("utf-8", "surrogateescape") for part, _ in email.header.decode_header(value))
+    return "".join(parts)
+
+
 def _field(fields: email.message.Message, name: str) -> str:
-    value = fields.get(name)
-    if value is None:
-        return ""
+    """A field in one line, its RFC 2047 words decoded."""
+    value = _value(fields, name)
     try:
         parts = email.header.decode_header(value)
-    except email.errors.HeaderParseError:
-        return str(value)
+    except (email.errors.HeaderParseError, ValueError):
+        parts = [(value, None)]
     text = ""
     for part, charset in parts:
         if isinstance(part, str):
@@ -74,7 +84,7 @@ def _field(fields: email.message.Message, name: str) -> str:
             continue
         try:
             text += part.decode(charset or "utf-8", "surrogateescape")
-        except LookupError:
+        except (LookupError, ValueError):
             text += part.decode("utf-8", "surrogateescape")
     return " ".join(text.split())
 
@@ -99,7 +109,7 @@ def _dep3(described: str) -> tuple[str, str]:
 def _date(value: str) -> tuple[int, int] | None:
     try:
         parsed = email.utils.parsedate_to_datetime(value)
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         return None
     offset = parsed.utcoffset()
     try:

@@ -6,7 +6,8 @@ Regions where both sides changed touching lines are a conflict, unless both made
 
 A diff may say one insertion in several ways: between two calls, `)` and `f(` may be its last lines or its first. So before the sides
 are compared, what ours inserted or removed is slid to where the patch does it, if it is the same there or has it in it: otherwise a
-change that upstream took over would be made twice.
+change that upstream took over would be made twice. What can be said as standing above an edit and, as well, as standing below it (a
+third block like the two that were there) leaves open where the edit belongs: that is a conflict, too.
 """
 
 from __future__ import annotations
@@ -42,13 +43,17 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Both sides changed these lines. `line` is 0-based in ours; `hunk` is the number of the patch's hunk."""
+    """Both sides changed these lines, or (`other` is set) they are at either of two places.
+
+    `line` and `other` are 0-based in ours; `hunk` is the number of the patch's hunk.
+    """
 
     hunk: int
     line: int
     base: Lines
     ours: Lines
     theirs: Lines
+    other: int | None = None
 
 
 def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Conflict, ...]:
@@ -60,12 +65,14 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
     conflicts: list[Conflict] = []
     here = 0
     changes = tuple(_slid(_changes(base, ours), base, ours, edits))
+    loose = tuple(_loose(changes, base, ours))
     for region in _regions(changes, edits):
         was = base[region.start : region.stop]
         mine = ours[region.ours_start : region.ours_stop]
         theirs = _applied(base, region)
-        if region.edits and mine not in (was, theirs):
-            conflicts.append(Conflict(region.edits[0].hunk, region.ours_start, was, mine, theirs))
+        other = next((change.elsewhere(region) for change in loose if change.passes(region)), None) if mine == was else None
+        if region.edits and (mine not in (was, theirs) or other is not None):
+            conflicts.append(Conflict(region.edits[0].hunk, region.ours_start, was, mine, theirs, other))
         out += ours[here : region.ours_start]
         out += theirs if region.edits else mine
         here = region.ours_stop
@@ -83,6 +90,24 @@ class _Change:
     stop: int
     ours_start: int
     ours_stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Loose:
+    """A change that can be said in several ways: it ends at line `first` of base said as high as can be, and begins at `last` said as low."""
+
+    change: _Change
+    first: int
+    last: int
+
+    def passes(self, region: _Region) -> bool:
+        """Whether it can be said to stand above the region, and below it."""
+        return self.first < region.start and region.stop < self.last
+
+    def elsewhere(self, region: _Region) -> int:
+        """Where the region is in ours if the change is said to stand on its other side."""
+        grown = (self.change.ours_stop - self.change.ours_start) - (self.change.stop - self.change.start)
+        return region.ours_start + (grown if self.change.start > region.start else -grown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +153,28 @@ def _slid_to(edit: Edit, change: _Change, base: Lines, ours: Lines) -> _Change |
     if rest != between or not about:
         return None
     return _Change(change.start + by, change.stop + by, change.ours_start + by, change.ours_stop + by)
+
+
+def _loose(changes: Sequence[_Change], base: Lines, ours: Lines) -> Iterator[_Loose]:
+    """The changes that can be said in several ways."""
+    above = 0
+    for number, change in enumerate(changes):
+        below = changes[number + 1].start if number + 1 < len(changes) else len(base)
+        up = down = 0
+        while change.start - up > above and _same(base, change.start - up, change.stop - up, ours, change.ours_start - up, change.ours_stop - up):
+            up += 1
+        while change.stop + down < below and _same(
+            base, change.start + down + 1, change.stop + down + 1, ours, change.ours_start + down + 1, change.ours_stop + down + 1
+        ):
+            down += 1
+        above = change.stop
+        if up or down:
+            yield _Loose(change, change.stop - up, change.start + down)
+
+
+def _same(base: Lines, start: int, stop: int, ours: Lines, ours_start: int, ours_stop: int) -> bool:
+    """Whether a change says the same one line higher."""
+    return base[start - 1] == base[stop - 1] and ours[ours_start - 1] == ours[ours_stop - 1]
 
 
 def _has(lines: Lines, wanted: Lines) -> bool:

@@ -12,7 +12,7 @@ Grammar, line by line. Only LF ends a line; a CR before it is dropped from heade
     names     = "--- " NAME [TAB stamp]   "+++ " NAME [TAB stamp]
     hunk      = "@@ -" START [","COUNT] " +" START [","COUNT] " @@" [" " section]  body
     body      = as many lines as COUNT says, each " " | "-" | "+" | empty (a stripped context line); "\ …" = no newline;
-                at the end of the file up to three empty context lines may have been trimmed
+                at the end of the file up to three empty context lines may have been trimmed behind the last change
     binary    = "GIT binary patch"  literal-or-delta  [ literal-or-delta ]
 
 What libgit2 or unidiff refuse but people have is read: no `diff --git` line, `Index:` lines, stamps, CRLF, a byte order
@@ -29,24 +29,29 @@ from unidiff.patch import Hunk as ReadHunk
 from unidiff.patch import PatchSet
 
 from pq.core import binary, paths
-from pq.core.lines import Lines, split_lines
+from pq.core.lines import Lines, blob_id, split_lines
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Action, BinaryChange, FilePatch, Hunk, Patch
 from pq.errors import ParseError
 
 _BOM = b"\xef\xbb\xbf"
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: (.*))?$")
+_HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@(?: (.*))?$")
 _EXTENDED = re.compile(
     rb"(?P<key>old mode|new mode|new file mode|deleted file mode|copy from|copy to|rename from|rename to|rename old"
     rb"|rename new|similarity index|dissimilarity index|index) (?P<value>.*)"
 )
 _INDEX = re.compile(r"(?P<old>[0-9a-f]{4,64})\.\.(?P<new>[0-9a-f]{4,64})(?: (?P<mode>[0-7]{6}))?")
 _PREAMBLE = re.compile(rb"Index: |={10,}$|diff -|Property changes on: |RCS file: |retrieving revision ")
-_STAMP = re.compile(rb"\s+(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [+-]\d{4})?|\((?:revision \d+|working copy)\))$")
-_DIFFER = re.compile(rb"(?:Binary files|Files) .* differ$")
+_MODE = re.compile(r"100[0-7]{3}")
+_DIFFER = re.compile(rb"(?:Binary files|Files) .* differ$|Cannot display: file marked as a binary type\.$")
 _LIKE_A_DIFF = re.compile(rb"@@ -|--- \S|\+\+\+ \S|diff --git |Index: |\*\*\* \S")
-_BINARY = re.compile(rb"(literal|delta) (\d+)$")
+_LEADS_A_HUNK = re.compile(rb"--- |\+\+\+ |diff --git |index |Index: ")
+_NORMAL = re.compile(rb"\d+(?:,\d+)?[acd]\d+(?:,\d+)?$")
+_ENCODED = re.compile(rb"Content-Transfer-Encoding:\s*base64\s*$", re.IGNORECASE)
+_BINARY = re.compile(rb"(literal|delta) (\d{1,18})$")
+_ENDED = {" ": " -+", "-": " -", "+": " +"}
 _NULL = b"/dev/null"
 _CONTEXT = 3
+_SHORTEST_ID = 7
 
 
 def read(data: bytes, *, file: str, strip: int = 1) -> Patch:
@@ -73,6 +78,7 @@ class _Reader:
         self.file = file
         self.strip = strip
         self.at = 0
+        self.behind = -1  # the line behind the last hunk
 
     def patch(self, data: bytes) -> Patch:
         files: list[FilePatch] = []
@@ -101,6 +107,8 @@ class _Reader:
             return self._plain_section()
         if line.startswith(b"*** ") and self._peek(self.at + 1).startswith(b"--- ") and self._peek(self.at + 2).startswith(b"*****"):
             raise self._error("a context diff; pq reads unified diffs", self.at, hint="make it again with diff -u, or convert it with filterdiff")
+        if _NORMAL.match(line) and self._peek(self.at + 1).startswith((b"< ", b"> ")):
+            raise self._error("a diff without names and context; pq reads unified diffs", self.at, hint="make it again with diff -u")
         return None
 
     def _git_goes_on(self) -> bool:
@@ -113,18 +121,24 @@ class _Reader:
         return begin
 
     def _refuse_stray(self, at: int, *, inside: bool) -> None:
-        line = self._peek(at)
-        if _DIFFER.match(line) and (inside or self._peek(at - 1).startswith(b"diff ")):
+        """Refuse what is left of a file patch that did not begin, or went on: it would be passed over as prose."""
+        line, above = self._peek(at), self._peek(at - 1)
+        if _DIFFER.match(line) and (inside or above.startswith((b"diff ", b"====")) or line.startswith(b"Binary files ")):
             raise self._error("this patch says that a binary file changed, but not how", at, hint="make it again with git diff --binary")
-        if inside and _HUNK.match(line):
-            raise self._error("a hunk without a file above it", at)
-        if inside and self._peek(at - 1)[:1] in (b"+", b"-", b" ") and line[:1] in (b"+", b"-") and not line.startswith(b"--"):
-            raise self._error("a line of a hunk, but the hunk above is complete", at)
+        if _HUNK.match(line) and (inside or _LEADS_A_HUNK.match(above)):
+            raise self._error("a hunk without a file above it", at, hint="it takes a --- and a +++ line")
+        if at == self.behind and line[:1] in (b"+", b"-") and line.rstrip() not in (b"--", b"---"):
+            raise self._error("a line of a hunk, but the hunk above is complete", at, column=1)
+        self.behind += at == self.behind and line.startswith(b" ")  # one context line more than counted changes nothing
+        if inside and at == len(self.lines) - 1 and line.startswith((b"--- ", b"+++ ", b"diff --git ")):
+            raise self._error("a file patch begins here, but nothing follows", at, hint="the patch may have been cut")
 
     def _refuse_broken(self) -> None:
         for number, line in enumerate(self.lines):
             if b"\0" in line:
                 raise self._error("not a patch: it holds a NUL byte", number)
+            if _ENCODED.match(line):
+                raise self._error("a mail whose text is encoded", number, hint="git mailinfo decodes it")
             if _LIKE_A_DIFF.match(line):
                 raise self._error("this looks like a diff, but no file patch begins here", number)
 
@@ -138,7 +152,9 @@ class _Reader:
             self.at += 1
         if self._peek(self.at).startswith(b"--- ") and self._peek(self.at + 1).startswith(b"+++ "):
             self._names(section)
-            return self._file(section, first, hunks=self._hunks())
+            return self._file(section, first, hunks=self._hunks(section))
+        if self._peek(self.at).startswith(b"--- "):
+            raise self._error("expected a +++ line behind this one", self.at, hint="the patch may have been cut")
         if self._peek(self.at) == b"GIT binary patch":
             self.at += 1
             return self._file(section, first, change=self._binary())
@@ -149,23 +165,16 @@ class _Reader:
     def _plain_section(self) -> FilePatch:
         section = _Section(self.at, crlf=self.lines[self.at].endswith(b"\r\n"))
         self._names(section)
-        return self._file(section, b"", hunks=self._hunks())
+        return self._file(section, b"", hunks=self._hunks(section))
 
     def _names(self, section: _Section) -> None:
-        names = []
-        for offset in (0, 1):
-            name, rest = paths.unquote(self._peek(self.at + offset)[4:])
-            if not rest and b"\t" in name:
-                name = name.partition(b"\t")[0]
-            elif not rest:
-                name = _STAMP.sub(b"", name)
-            names.append(name.rstrip(b" ") if not section.git else name)
-        section.names = (names[0], names[1])
+        old, new = (paths.named(self._peek(self.at + offset)[4:], git=section.git) for offset in (0, 1))
+        section.names = (old, new)
         self.at += 2
 
     # -- hunks --------------------------------------------------------------------------------------------------
 
-    def _hunks(self) -> tuple[Hunk, ...]:
+    def _hunks(self, section: _Section) -> tuple[Hunk, ...]:
         begins: list[int] = []
         text = ["--- a\n", "+++ b\n"]
         while self._peek(self.at).startswith(b"@@"):
@@ -174,7 +183,9 @@ class _Reader:
         if not begins:
             raise self._error("expected a hunk (@@ -…)", self.at, hint="the patch may have been cut")
         read = PatchSet(text)[0]
-        return tuple(_own(hunk, number, begin + 1) for number, (hunk, begin) in enumerate(zip(read, begins, strict=True), 1))
+        return tuple(
+            _own(hunk, number, begin + 1, crlf=section.crlf) for number, (hunk, begin) in enumerate(zip(read, begins, strict=True), 1)
+        )
 
     def _hunk(self) -> list[str]:
         """The lines of the next hunk as unidiff reads them: counted, stripped context lines put back, one character a byte."""
@@ -182,12 +193,16 @@ class _Reader:
         if found is None:
             raise self._error("expected @@ -START,COUNT +START,COUNT @@", self.at, column=1)
         begin = self.at
-        old, new = (int(found[group] or 1) if found[group] != b"" else 1 for group in (2, 4))
+        old, new = int(found[2] or 1), int(found[4] or 1)
+        if not old and not new:
+            raise self._error("a hunk of no lines", self.at)
         text = [self._peek(self.at).decode("latin-1") + "\n"]
+        ended = ""
         self.at += 1
         while old or new:
             if self.at == len(self.lines):
-                if old == new and old + _trailing(text) <= _CONTEXT:  # only empty context lines at the end were trimmed
+                trimmed = _trailing(text)  # only empty context lines behind the last change were trimmed
+                if old == new and old + trimmed <= _CONTEXT and trimmed < len(text) - 1:
                     text += [" \n"] * old
                     break
                 raise self._error(f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint="the patch may have been cut")
@@ -195,16 +210,27 @@ class _Reader:
             mark = b" " if line in (b"\n", b"\r\n") else line[:1]
             old -= mark in (b" ", b"-")
             new -= mark in (b" ", b"+")
-            if mark not in (b" ", b"+", b"-", b"\\"):
+            if mark not in (b" ", b"+", b"-") and not line.startswith(b"\\ "):
                 raise self._error("expected a line that begins with a space, +, - or \\", self.at, column=1)
             if old < 0 or new < 0:
                 raise self._error("one line more than the hunk's @@ line says", self.at, column=1)
+            if mark.decode() in ended:
+                raise self._error("a line behind the last one, which ends without a newline", self.at, column=1)
+            ended += self._ended(text) if mark == b"\\" else ""
             text.append(self._body(line, mark))
             self.at += 1
         if self._peek(self.at).startswith(b"\\ "):
             text.append(self._body(b"\\", b"\\"))
             self.at += 1
+        self.behind = self.at
         return text
+
+    def _ended(self, text: list[str]) -> str:
+        """The marks that can't follow any more, since the line before has no newline."""
+        above = text[-1][:1]
+        if above not in _ENDED:
+            raise self._error("no line above this one that could be without a newline", self.at, column=1)
+        return _ENDED[above]
 
     def _body(self, line: bytes, mark: bytes) -> str:
         if mark == b"\\":
@@ -241,11 +267,11 @@ class _Reader:
     def _file(
         self, section: _Section, first: bytes, *, hunks: tuple[Hunk, ...] = (), change: BinaryChange | None = None
     ) -> FilePatch:
-        action = _action(section, hunks)
+        action = self._action(section, hunks)
         old, new = self._paths(section, first, action)
         index = _INDEX.fullmatch(section.said.get("index", ""))
         both = index["mode"] if index else None
-        return FilePatch(
+        made = FilePatch(
             line=section.line + 1,
             action=action,
             old_path=old,
@@ -259,6 +285,23 @@ class _Reader:
             git=section.git,
             crlf=section.crlf,
         )
+        if not hunks and change is None and _lacks_hunks(made):
+            raise self._error("this file patch says no change, or its hunks are missing", section.line, hint="the patch may have been cut")
+        return made
+
+    def _action(self, section: _Section, hunks: tuple[Hunk, ...]) -> Action:
+        said, (old, new) = section.said, section.names
+        plain = hunks[0] if not section.git and len(hunks) == 1 else None  # diff -N without git says it by the @@ line alone
+        claims = {
+            Action.CREATE: "new file mode" in said or old == _NULL or (plain is not None and not plain.old and not plain.old_start),
+            Action.DELETE: "deleted file mode" in said or new == _NULL or (plain is not None and not plain.new and not plain.new_start),
+            Action.RENAME: any(key.startswith("rename ") for key in said),
+            Action.COPY: any(key.startswith("copy ") for key in said),
+        }
+        claimed = [action for action, claim in claims.items() if claim]
+        if len(claimed) > 1:
+            raise self._error(f"one file patch can't both {claimed[0]} and {claimed[1]} a file", section.line)
+        return claimed[0] if claimed else Action.MODIFY
 
     def _paths(self, section: _Section, first: bytes, action: Action) -> tuple[str | None, str | None]:
         said = section.said
@@ -273,7 +316,9 @@ class _Reader:
         elif section.names != (None, None):
             stripped = [None if name in (None, _NULL) else paths.strip(name or b"", self.strip) for name in section.names]
         else:
-            stripped = [self._git_name(first)] * 2
+            stripped = [paths.named_twice(first.removeprefix(b"diff --git "), self.strip)] * 2
+            if stripped == [None, None]:
+                raise self._error(f"the diff --git line does not name one file with -p{self.strip}", section.line)
         if stripped == [None, None]:
             raise self._error(f"no file name is left after -p{self.strip}", section.line, hint=f"write -p{max(self.strip - 1, 0)} behind the patch in the series")
         old_path, new_path = (self._safe(name, section.line) for name in stripped)
@@ -282,19 +327,6 @@ class _Reader:
         if action is Action.DELETE:
             return old_path or new_path, None
         return old_path, new_path
-
-    def _git_name(self, first: bytes) -> bytes | None:
-        """The one name that a `diff --git` line says twice."""
-        rest = first.removeprefix(b"diff --git ")
-        quoted, behind = paths.unquote(rest)
-        if behind:
-            return paths.strip(quoted, self.strip)
-        for found in re.finditer(rb" ", rest):
-            old = paths.strip(rest[: found.start()], self.strip)
-            new = paths.strip(paths.unquote(rest[found.end() :])[0], self.strip)
-            if old is not None and old == new:
-                return old
-        return None
 
     def _safe(self, name: bytes | None, line: int) -> str | None:
         if name is None:
@@ -307,7 +339,7 @@ class _Reader:
     def _mode(self, section: _Section, mode: str | None) -> int | None:
         if mode is None:
             return None
-        if mode.startswith("100"):
+        if _MODE.fullmatch(mode):
             return EXECUTABLE if int(mode, 8) & 0o100 else REGULAR
         if mode == "120000":
             return SYMLINK
@@ -328,13 +360,14 @@ class _Reader:
         return ParseError(fact, file=self.file, line=min(at, max(len(self.lines) - 1, 0)) + 1, text=text, column=column, hint=hint)
 
 
-def _own(hunk: ReadHunk, number: int, line: int) -> Hunk:
-    """Copy unidiff's hunk into a value."""
+def _own(hunk: ReadHunk, number: int, line: int, *, crlf: bool) -> Hunk:
+    """Copy unidiff's hunk into a value. In a patch that was made CRLF, the CR of a line without a newline is the patch's."""
     lines: list[tuple[bytes, bytes]] = []
     for read in hunk:
         if read.line_type == "\\":
             mark, text = lines[-1]
-            lines[-1] = (mark, text[:-1])
+            text = text.removesuffix(b"\n")
+            lines[-1] = (mark, text.removesuffix(b"\r") if crlf else text)
         else:
             lines.append((read.line_type.encode(), read.value.encode("latin-1")))
     return Hunk(number, line, hunk.source_start, hunk.target_start, hunk.section_header.encode("latin-1"), tuple(lines))
@@ -344,24 +377,15 @@ def _trailing(text: list[str]) -> int:
     return next((n for n, line in enumerate(reversed(text)) if not line.startswith(" ")), 0)
 
 
-def _action(section: _Section, hunks: tuple[Hunk, ...]) -> Action:
-    said = section.said
-    old, new = section.names
-    if "new file mode" in said or old == _NULL:
-        return Action.CREATE
-    if "deleted file mode" in said or new == _NULL:
-        return Action.DELETE
-    if "rename from" in said or "rename old" in said:
-        return Action.RENAME
-    if "copy from" in said:
-        return Action.COPY
-    if not section.git and len(hunks) == 1:  # diff -N without git says it by the counts alone
-        if not hunks[0].old:
-            return Action.CREATE
-        if not hunks[0].new:
-            return Action.DELETE
-    return Action.MODIFY
+def _lacks_hunks(file: FilePatch) -> bool:
+    """Whether a file patch without hunks can't be whole: it changes nothing, or its ids say that the content changes."""
+    if file.action is Action.CREATE:
+        return not blob_id(b"").startswith(file.new_id)
+    if file.action is Action.MODIFY and file.old_mode == file.new_mode:
+        return True
+    return file.action is not Action.DELETE and file.old_id != file.new_id
 
 
 def _id(recorded: str) -> str:
-    return recorded if recorded.strip("0") else ""
+    """An id that says something: not "no file", and long enough to be believed."""
+    return recorded if recorded.strip("0") and len(recorded) >= _SHORTEST_ID else ""

@@ -7,7 +7,9 @@ import re
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _ESCAPE = re.compile(rb'\\(?:([0-7]{3})|([abtnvfr"\\]))')
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
-_DOT_GIT = re.compile(r"\.git(?:[ .]*|::?.*)|git~\d", re.IGNORECASE)
+_STAMP = re.compile(rb"\s+(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [+-]\d{4})?|\((?:revision \d+|working copy)\))$")
+_DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE | re.DOTALL)
+_UNSEEN = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # HFS+ leaves them out of names
 
 
 def text(path: bytes) -> str:
@@ -40,28 +42,49 @@ def quote(path: str) -> bytes:
     return data if quoted == data else b'"' + quoted + b'"'
 
 
+def named(said: bytes, *, git: bool) -> bytes:
+    """The name that stands behind `---` or `+++`, without quotes or a stamp. `git` says that git wrote it, and no blanks behind it."""
+    name, _ = unquote(said)
+    if name != said:
+        return name
+    name = said.partition(b"\t")[0] if b"\t" in said else _STAMP.sub(b"", said)
+    return name if git else name.rstrip(b" ")
+
+
+def named_twice(said: bytes, level: int) -> bytes | None:
+    """The one name that a `diff --git` line says twice, without its first `level` components; None where it does not."""
+    quoted, behind = unquote(said)
+    splits = [(quoted, behind[1:])] if behind else [(said[: at.start()], said[at.end() :]) for at in re.finditer(rb" ", said)]
+    for left, right in splits:
+        old, new = strip(left, level), strip(unquote(right)[0], level)
+        if old is not None and old == new:
+            return old
+    return None
+
+
 def strip(name: bytes, level: int) -> bytes | None:
-    """The name without its first `level` components; None where it has no more than these. Runs of slashes count once."""
+    """The name without its first `level` components; None where it has no more than these. Runs of slashes count once, `./` is dropped."""
     for _ in range(level):
         head, slash, name = name.partition(b"/")
         name = name.lstrip(b"/")
         if not slash or (not head and not name):
             return None
-    return name or None
+    root = name[:1] if name.startswith(b"/") else b""
+    return root + b"/".join(part for part in name.split(b"/") if part not in (b"", b".")) or None
 
 
 def fault(path: str) -> str | None:
     """Why a patch may not name this path (law 9), or None."""
-    parts = path.split("/")
+    parts = re.split(r"[/\\]", path)  # a backslash is a slash on some systems
     if "\0" in path:
         return "it holds a NUL byte"
     if path.startswith("/"):
         return "it is absolute"
     if ".." in parts:
         return "it leads out of the checkout"
-    if "" in parts or "." in parts:
+    if "" in path.split("/") or "." in parts:
         return "it has an empty component"
-    if any(_DOT_GIT.fullmatch(part.replace("\u200c", "")) for part in parts):
+    if any(_DOT_GIT.fullmatch(_UNSEEN.sub("", part)) for part in parts):
         return "it leads into git's own folder"
     return None
 

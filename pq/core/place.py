@@ -4,21 +4,23 @@ In this order, for one file:
 
 1. the file is the one that the patch names by its `index` id: the hunks stand where they say, the result has the recorded id;
 2. the file the patch was made against is known: a three-way merge carries the hunks over, and a conflict is the answer, too;
-3. nothing else is known: every hunk fits exactly at its stated line, or at exactly one other place behind the hunk before;
+3. nothing else is known: all hunks fit exactly at their stated lines, or each at exactly one place, in their order. Stated lines
+   prove nothing about a file of which the `index` line says that it is another one;
 4. with `fuzz`, up to that many context lines at either end of a hunk may differ, never a removed line.
 
-If nothing fits but the reverse of the patch does exactly, it has landed already.
+A hunk that shows lines on one side of its change only stands at that end of the file. If nothing fits but the reverse of the patch
+does exactly, it has landed already; if both fit, each at another place than stated, nobody can tell.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pq.core.lines import Lines, is_blob, split_lines
 from pq.core.merge import Conflict, Merged, merge
-from pq.core.patch import FilePatch, Hunk
+from pq.core.patch import Action, FilePatch, Hunk
 
 
 class How(enum.StrEnum):
@@ -28,6 +30,14 @@ class How(enum.StrEnum):
     MERGED = "merged"
     SEARCHED = "searched"
     FUZZED = "fuzzed"
+
+
+class _Known(enum.Enum):
+    """What is known of the lines that hunks are to be found in: are they the file that the hunks were made for?"""
+
+    THE_FILE = enum.auto()
+    UNKNOWN = enum.auto()
+    ANOTHER = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +90,26 @@ class Refused:
 def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int = 0) -> Placed | Refused:
     """Place the hunks of `file` on the content `now`. `base` is the content the patch was made against, if known."""
     if file.crlf and b"\r\n" not in now:
-        file = file.without_cr()
+        bare = place(file.without_cr(), now, base=base, fuzz=fuzz)
+        if not (isinstance(bare, Refused) and bare.reason is Reason.WRONG_RESULT):  # else the ids say that the CRs are the file's own
+            return bare
     ours = split_lines(now)
     if file.new_id != file.old_id and is_blob(now, file.new_id):
         return Refused(Reason.LANDED)
-    if is_blob(now, file.old_id):
-        return _verified(_searched(ours, file.hunks, How.RECORDED), file)
-    if base is not None and base != now:
-        carried = _merged(split_lines(base), ours, file.hunks, fuzz)
+    if is_blob(now, file.old_id) or (file.action is Action.CREATE and not now):
+        return _verified(_searched(ours, file.hunks, How.RECORDED, _Known.THE_FILE), file)
+    if base is not None:
+        known = _Known.THE_FILE if not file.old_id or is_blob(base, file.old_id) else _Known.ANOTHER
+        carried = _merged(split_lines(base), ours, file.hunks, known)
         if carried is not None:
             return carried
-    found = _searched(ours, file.hunks, How.SEARCHED)
-    if isinstance(found, Refused):
-        back = _searched(ours, tuple(hunk.reversed() for hunk in file.hunks), How.SEARCHED)
-        if isinstance(back, Placed):
-            return Refused(Reason.LANDED, lines=tuple(hunk.line for hunk in back.hunks))
+    found = _by_text(ours, file)
     for allowed in range(1, fuzz + 1):
-        if isinstance(found, Placed):
+        if isinstance(found, Placed) or found.reason is not Reason.NO_PLACE:
             break
-        found = _searched(ours, file.hunks, How.FUZZED, fuzz=allowed)
+        found = _searched(ours, file.hunks, How.FUZZED, _Known.ANOTHER, fuzz=allowed)
+    if isinstance(found, Refused) and found.reason is Reason.NO_PLACE and _fits_without_cr(now, file):
+        return replace(found, detail="only the line endings differ: CR LF here, LF there")
     return found
 
 
@@ -106,7 +117,7 @@ def on_base(file: FilePatch, base: bytes) -> bytes | None:
     """The file the patch makes of its own base, or None where the hunks do not fit it."""
     if file.crlf and b"\r\n" not in base:
         file = file.without_cr()
-    found = _searched(split_lines(base), file.hunks, How.SEARCHED)
+    found = _searched(split_lines(base), file.hunks, How.RECORDED, _Known.THE_FILE)
     return found.content if isinstance(found, Placed) else None
 
 
@@ -116,9 +127,36 @@ def _verified(found: Placed | Refused, file: FilePatch) -> Placed | Refused:
     return found
 
 
-def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], fuzz: int) -> Placed | Refused | None:
+def _by_text(ours: Lines, file: FilePatch) -> Placed | Refused:
+    """Step 3, and whether the patch has landed."""
+    found = _searched(ours, file.hunks, How.SEARCHED, _Known.ANOTHER if file.old_id else _Known.UNKNOWN)
+    if _as_stated(found) or (isinstance(found, Refused) and found.reason is Reason.NO_CONTEXT):
+        return found
+    reverse = tuple(hunk.reversed() for hunk in file.hunks)
+    back = _searched(ours, reverse, How.SEARCHED, _Known.ANOTHER if file.new_id else _Known.UNKNOWN)
+    if isinstance(back, Refused):
+        return found
+    lines = tuple(hunk.line for hunk in back.hunks)
+    if _as_stated(back) or (isinstance(found, Refused) and found.reason is Reason.NO_PLACE):
+        return Refused(Reason.LANDED, lines=lines)
+    if isinstance(found, Refused):
+        return found
+    places = (found.hunks[0].line, lines[0])
+    return Refused(Reason.AMBIGUOUS, file.hunks[0], places, file.hunks[0].old, detail="at the second of these lines it seems to have landed")
+
+
+def _fits_without_cr(now: bytes, file: FilePatch) -> bool:
+    bare = now.replace(b"\r\n", b"\n")
+    return isinstance(_searched(split_lines(bare), file.without_cr().hunks, How.SEARCHED, _Known.UNKNOWN), Placed)
+
+
+def _as_stated(found: Placed | Refused) -> bool:
+    return isinstance(found, Placed) and not any(hunk.offset for hunk in found.hunks)
+
+
+def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known) -> Placed | Refused | None:
     """Step 2; None where the hunks do not fit the base, so that it is not the one."""
-    starts = _places(base, hunks, fuzz)
+    starts = _places(base, hunks, 0, known)
     if isinstance(starts, Refused):
         return None
     edits = [edit for hunk, (start, _) in zip(hunks, starts, strict=True) for edit in hunk.edits(start)]
@@ -138,12 +176,14 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], fuzz: int) -> Place
 
 def _conflict(conflict: Conflict, hunks: Sequence[Hunk]) -> Refused:
     hunk = next(hunk for hunk in hunks if hunk.number == conflict.hunk)
+    if conflict.other is not None:
+        return Refused(Reason.AMBIGUOUS, hunk, tuple(sorted((conflict.line + 1, conflict.other + 1))), conflict.base)
     return Refused(Reason.CONFLICT, hunk, (conflict.line + 1,), conflict.base, conflict.ours)
 
 
-def _searched(lines: Lines, hunks: Sequence[Hunk], how: How, *, fuzz: int = 0) -> Placed | Refused:
+def _searched(lines: Lines, hunks: Sequence[Hunk], how: How, known: _Known, *, fuzz: int = 0) -> Placed | Refused:
     """Steps 1, 3 and 4: the hunks at their places on these lines."""
-    starts = _places(lines, hunks, fuzz, recorded=how is How.RECORDED)
+    starts = _places(lines, hunks, fuzz, known)
     if isinstance(starts, Refused):
         return starts
     out: list[bytes] = []
@@ -183,28 +223,48 @@ class _Index:
         return [start for start in starts if start >= behind and self.lines[start : start + len(wanted)] == wanted]
 
 
-def _places(lines: Lines, hunks: Sequence[Hunk], fuzz: int, *, recorded: bool = False) -> list[tuple[int, int]] | Refused:
-    """For each hunk its 0-based start and the fuzz it took; or the first hunk that has no place, or two.
-
-    `recorded`: these lines are the very file that the hunks were made for, so a hunk that fits where it says stands there.
-    """
+def _places(lines: Lines, hunks: Sequence[Hunk], fuzz: int, known: _Known) -> list[tuple[int, int]] | Refused:
+    """For each hunk its 0-based start and the fuzz it took; or the first hunk that has no place, or two."""
+    if known is _Known.UNKNOWN and _stand_as_stated(lines, hunks):
+        return [(hunk.position, 0) for hunk in hunks]
     index: _Index | None = None
     candidates: list[tuple[list[int], int]] = []
-    behind = offset = 0
+    behind = 0
     for hunk in hunks:
-        stated = hunk.position
-        fits = stated >= behind and lines[stated : stated + len(hunk.old)] == hunk.old
-        if fits and (recorded or (not offset and (hunk.old or not lines))):
-            found: tuple[list[int], int] | Refused = [stated], 0
+        if known is _Known.THE_FILE and hunk.position >= behind and _stands(lines, hunk, hunk.position):
+            found: tuple[list[int], int] | Refused = [hunk.position], 0
         else:
             index = index or _Index(lines)
             found = _search(index, hunk, behind, fuzz)
         if isinstance(found, Refused):
             return found
         candidates.append(found)
-        offset = found[0][0] - stated
         behind = found[0][0] + len(hunk.old)
     return _only_places(hunks, candidates)
+
+
+def _stands(lines: Lines, hunk: Hunk, start: int) -> bool:
+    stop = start + len(hunk.old)
+    return stop <= len(lines) and lines[start:stop] == hunk.old
+
+
+def _stand_as_stated(lines: Lines, hunks: Sequence[Hunk]) -> bool:
+    behind = 0
+    for hunk in hunks:
+        start = hunk.position
+        if start < behind or not _stands(lines, hunk, start) or not _fits_edges(lines, hunk, start) or not (hunk.old or not lines):
+            return False
+        behind = start + len(hunk.old)
+    return True
+
+
+def _fits_edges(lines: Lines, hunk: Hunk, start: int) -> bool:
+    """A hunk with context on one side of its change only says that the file begins or ends on the other."""
+    if not hunk.leading and hunk.trailing and hunk.old_start <= 1:
+        return start == 0
+    if hunk.leading and not hunk.trailing:
+        return start + len(hunk.old) == len(lines)
+    return True
 
 
 def _only_places(hunks: Sequence[Hunk], candidates: list[tuple[list[int], int]]) -> list[tuple[int, int]] | Refused:
@@ -236,8 +296,9 @@ def _search(index: _Index, hunk: Hunk, behind: int, fuzz: int) -> tuple[list[int
         if not wanted:
             return Refused(Reason.NO_CONTEXT, hunk)
         starts = [start - cut for start in index.find(wanted, behind + cut)]
+        starts = [start for start in starts if _fits_edges(index.lines, hunk, start)]
         if starts:
-            return _anchored(index, hunk, starts) or starts, allowed
+            return starts, allowed
     line, found = _nearest(index, hunk)
     return Refused(Reason.NO_PLACE, hunk, (line + 1,), hunk.old, found)
 
@@ -249,15 +310,6 @@ def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, Lines]:
     back = min(max(fuzz + hunk.trailing - most, 0), hunk.trailing)
     old = hunk.old
     return front, old[front : len(old) - back]
-
-
-def _anchored(index: _Index, hunk: Hunk, starts: list[int]) -> list[int]:
-    """Of several places the ones at the file's edge, for a hunk that has no context there."""
-    if not hunk.leading and hunk.old_start <= 1:
-        return [start for start in starts if start == 0]
-    if not hunk.trailing:
-        return [start for start in starts if start + len(hunk.old) == len(index.lines)]
-    return []
 
 
 def _nearest(index: _Index, hunk: Hunk) -> tuple[int, Lines]:

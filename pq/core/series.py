@@ -2,12 +2,13 @@ r"""The series file: which patches, in which order, made for which release.
 
 Grammar, line by line (quilt's, with mq's guards; patch names are bytes up to the first blank)::
 
+    file    = [ byte order mark ] { line }
     line    = blanks | blanks comment | blanks NAME { blanks option } [ blanks comment ]
     option  = "-p0" | "-p1" | "-p" DIGITS | "-pab" | "-R" | OTHER     (OTHER begins with "-" and is kept, not used)
     comment = "#" anything          a comment word "#+NAME" or "#-NAME" behind a patch is a guard
     blanks  = { SPACE | TAB | FORM FEED | VERTICAL TAB | CR }
 
-A `#` inside a word belongs to the word. The pin stands in a header comment: `# pq-pin: v0.5.9 <commit id>`.
+A `#` inside a word belongs to the word. The pin stands in a header comment, once: `# pq-pin: v0.5.9 <commit id>`.
 What is not edited keeps its bytes: `Series.render` of `read` is the identity.
 """
 
@@ -20,10 +21,12 @@ from dataclasses import dataclass, replace
 from pq.core.lines import split_lines
 from pq.errors import ParseError, PqError
 
+_BOM = b"\xef\xbb\xbf"
 _BLANKS = b" \t\f\v\r"
 _WORD = re.compile(rb"[^ \t\f\v\r\n]+")
 _PIN = re.compile(rb"#\s*pq-pin:\s*(?P<release>\S+)(?:\s+(?P<commit>[0-9a-f]{40}))?\s*$")
-_STRIP = re.compile(r"-p(\d+|ab)")
+_PIN_LINE = re.compile(rb"#\s*pq-pin:")
+_STRIP = re.compile(r"-p([0-9]{1,3}|ab)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +103,29 @@ class Series:
 
     def with_pin(self, pin: Pin) -> Series:
         """The same series with its pin line set: replaced where it stands, else put first."""
-        line = f"# pq-pin: {pin.release}{' ' + pin.commit if pin.commit else ''}\n".encode()
+        line = f"# pq-pin: {pin.release}{' ' + pin.commit if pin.commit else ''}\n".encode("utf-8", "surrogateescape")
         for number, old in enumerate(self.lines):
-            if _PIN.match(old.strip(_BLANKS + b"\n")):
+            if _PIN.match(_bare(old)):
                 return replace(self, lines=(*self.lines[:number], line, *self.lines[number + 1 :]), pin=pin)
         moved = tuple(replace(entry, line=entry.line + 1) for entry in self.entries)
-        return Series(lines=(line, *self.lines), entries=moved, pin=pin)
+        mark = _BOM if self.lines and self.lines[0].startswith(_BOM) else b""
+        first = tuple(old.removeprefix(_BOM) for old in self.lines[:1])
+        return Series(lines=(mark + line, *first, *self.lines[1:]), entries=moved, pin=pin)
 
 
 def read(data: bytes, *, file: str) -> Series:
     """Read a series file. `file` names it in errors.
 
-    Raises ParseError for a line that is not in the grammar or a patch listed twice.
+    Raises ParseError for a line that is not in the grammar, and for a patch or a pin given twice.
     """
     lines = split_lines(data)
     entries: list[Entry] = []
     pin = None
     for number, line in enumerate(lines, 1):
-        if found := _PIN.match(line.strip(_BLANKS + b"\n")):
-            pin = Pin(found["release"].decode("utf-8", "surrogateescape"), (found["commit"] or b"").decode() or None)
+        if _PIN_LINE.match(_bare(line)):
+            if pin is not None:
+                raise _error("a second pin; a series is made for one release", file, number, line, 0)
+            pin = _pin(line, number, file)
         entry = _entry(line, number, file)
         if entry is None:
             continue
@@ -127,8 +134,15 @@ def read(data: bytes, *, file: str) -> Series:
     return Series(lines=lines, entries=tuple(entries), pin=pin)
 
 
+def _pin(line: bytes, number: int, file: str) -> Pin:
+    found = _PIN.match(_bare(line))
+    if found is None:
+        raise _error("expected # pq-pin: RELEASE, and behind it at most a whole commit id", file, number, line, line.index(b":") + 1)
+    return Pin(_text(found["release"]), _text(found["commit"] or b"") or None)
+
+
 def _entry(line: bytes, number: int, file: str) -> Entry | None:
-    words = list(_WORD.finditer(line))
+    words = list(_WORD.finditer(line, len(_BOM) if number == 1 and line.startswith(_BOM) else 0))
     if not words or words[0].group().startswith(b"#"):
         return None
     name = _text(words[0].group())
@@ -165,9 +179,14 @@ def _refuse_double(entry: Entry, before: Sequence[Entry], line: bytes, file: str
             )
 
 
+def _bare(line: bytes) -> bytes:
+    """A line without its ending, the blanks around it, and a byte order mark."""
+    return line.removeprefix(_BOM).strip(_BLANKS + b"\n")
+
+
 def _error(fact: str, file: str, number: int, line: bytes, column: int) -> ParseError:
-    text = _text(line.rstrip(b"\r\n"))
-    return ParseError(fact, file=file, line=number, text=text, column=column + 1, hint=f"edit line {number} of {file}")
+    text, before = _text(line.rstrip(b"\r\n")), _text(line[:column])
+    return ParseError(fact, file=file, line=number, text=text, column=len(before) + 1, hint=f"edit line {number} of {file}")
 
 
 def _text(data: bytes) -> str:

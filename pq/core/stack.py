@@ -73,7 +73,7 @@ def to_pop(stack: Stack, goal: str | int | None) -> tuple[str, ...]:
             raise NothingToDo(f"Patch {name} is on top already")
         return tuple(reversed(above))
     count = len(stack.applied) if goal == -1 else 1 if goal is None else goal
-    return tuple(reversed(stack.applied[-count:]))
+    return tuple(reversed(stack.applied))[:count]
 
 
 def find_applied(stack: Stack, given: str) -> str:

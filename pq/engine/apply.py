@@ -133,7 +133,7 @@ class _Work:
             if file.action is Action.DELETE:
                 self.written.pop(source, None)
         if target is not None:
-            self.written[target] = File(file.new_mode or (old.mode if old else REGULAR), content)
+            self.written[target] = File(_mode(file, old), content)
 
     def _get(self, path: str) -> File | None:
         if path in self.written:
@@ -153,6 +153,13 @@ class _Work:
                 what = "a symlink" if there.mode == SYMLINK else "a file"
                 return Refused(Reason.UNSAFE, detail=f"{above} is {what}")
         return None
+
+
+def _mode(file: FilePatch, old: File | None) -> int:
+    """The mode afterwards. One that an `index` line merely mentions is no change: git apply leaves the file's own alone, too."""
+    if old is not None and file.new_mode in (None, file.old_mode):
+        return old.mode
+    return file.new_mode or REGULAR
 
 
 def _content(file: FilePatch, old: File | None, base: Bases, fuzz: int) -> Placed | Refused:

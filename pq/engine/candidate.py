@@ -35,19 +35,17 @@ class Built:
 
 def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], tell: Tell, *, fuzz: int = 0) -> Built:
     """Make the commits of `entries` on `parent`, taking those that exist already."""
-    for entry in entries:
-        workspace.queue.read_patch(entry.name)  # a missing one is said before the first is tried
+    contents = [workspace.queue.read_patch(entry.name) for entry in entries]  # a missing one is said before the first is tried
     known = workspace.checkout.known(workspace.queue.series_name, workspace.pin_commit)
     made: list[Candidate] = []
-    for entry in entries:
-        content = workspace.queue.read_patch(entry.name)
+    for entry, content in zip(entries, contents, strict=True):
         identity = commits.identity(content, entry)
         existing = known.get((parent.oid, entry.name, identity))
         if existing is not None:
             commit = existing.commit
             tell(events.Applying(entry.name, known=True, placed=()))
         else:
-            outcome = _apply(workspace, parent, entry, fuzz, tell)
+            outcome = _apply(workspace, parent, entry, content, fuzz, tell)
             if isinstance(outcome, events.Refused):
                 return Built(tuple(made), outcome)
             commit = outcome
@@ -56,8 +54,8 @@ def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], tell: 
     return Built(tuple(made), None)
 
 
-def _apply(workspace: Workspace, parent: Commit, entry: Entry, fuzz: int, tell: Tell) -> Commit | events.Refused:
-    content, patch = workspace.read_patch(entry)
+def _apply(workspace: Workspace, parent: Commit, entry: Entry, content: bytes, fuzz: int, tell: Tell) -> Commit | events.Refused:
+    patch = workspace.parse(entry, content)
     objects = workspace.checkout.objects
     tree = workspace.checkout.tree_of(parent)
 

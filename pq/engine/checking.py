@@ -47,7 +47,7 @@ def cache() -> Path:
 
 def requirements_file(queue: Queue, pin: Pin) -> Path:
     """The requirements of the managed environment for a pin."""
-    return queue.root / queue.config.check.requirements.format(pin=pin.release)
+    return queue.root / queue.config.check.requirements.replace("{pin}", pin.release)
 
 
 def interpreter(queue: Queue, pin: Pin) -> Interpreter:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pq.checks.syntax import Fault
-from pq.core.place import Placed
-from pq.engine.apply import Failed
+if TYPE_CHECKING:
+    from pq.checks.syntax import Fault
+    from pq.core.place import Placed
+    from pq.engine.apply import Failed
 
 
 @dataclass(frozen=True, slots=True)

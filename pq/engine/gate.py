@@ -29,6 +29,7 @@ from pq.repo.git import environment
 from pq.repo.transaction import write_synced
 
 _KEPT = 5000
+_SHOWN, _SHOWN_WIDTH = 12, 200
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Gate:
         rejected = self._run(left)
         if rejected is None:
             self._remember(candidates)
+        elif fresh:
+            self._forget(candidates)
         return rejected
 
     def passed(self, before: str, after: str, *, final: bool) -> bool:
@@ -106,8 +109,17 @@ class Gate:
         for number, each in enumerate(candidates):
             key = f"{each.before} {each.commit.tree}"
             verdicts[key] = number == len(candidates) - 1 or verdicts.get(key, False)
-        kept = dict(list(verdicts.items())[-_KEPT:])
-        self._verdicts[self._configuration] = kept
+        self._write(dict(list(verdicts.items())[-_KEPT:]))
+
+    def _forget(self, candidates: Sequence[Candidate]) -> None:
+        """What was let through once and is rejected now was let through by chance, or by something that no digest sees."""
+        about = {f"{each.before} {each.commit.tree}" for each in candidates}
+        verdicts = self._verdicts.get(self._configuration, {})
+        if about & verdicts.keys():
+            self._write({key: final for key, final in verdicts.items() if key not in about})
+
+    def _write(self, verdicts: dict[str, bool]) -> None:
+        self._verdicts[self._configuration] = verdicts
         write_synced(self._file, json.dumps(self._verdicts).encode())
 
     @property
@@ -140,7 +152,7 @@ class Gate:
 
 
 def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:
-    """The lowest patch that the hook names; all the lines about it are its reasons."""
+    """The lowest patch that the hook names, with all lines about it; or the lowest of all, and the last that the hook said."""
     reasons: Mapping[str, list[str]] = {each.patch: [] for each in candidates}
     for line in said:
         word, _, rest = line.partition("\t")
@@ -150,4 +162,6 @@ def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) 
     for patch, lines in reasons.items():
         if lines:
             return events.Rejected(patch, tuple(lines))
-    return events.Rejected(candidates[0].patch, (f"hooks/pre-apply exited with {code} and named no patch",))
+    ending = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
+    shown = [line[:_SHOWN_WIDTH] for line in said if line.strip() and not line.startswith("note\t")][-_SHOWN:]
+    return events.Rejected(candidates[0].patch, (f"hooks/pre-apply {ending} and named no patch", *shown))

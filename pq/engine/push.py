@@ -1,10 +1,8 @@
-"""push, pop and goto: a plan, candidates in memory, the gate, and one move of the checkout."""
+"""push and goto: a plan, candidates in memory, the gate, and one move of the checkout."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pq.core import stack
 from pq.core.series import Entry
@@ -12,30 +10,9 @@ from pq.engine import events
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
+from pq.engine.move import Goal, Outcome, PushOptions, move, pop_patches
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean
-from pq.repo.checkout import branch_of
-
-Goal = str | int | None
-"""Up to a patch, so many patches, -1 for all, None for one."""
-
-
-class Outcome(enum.Enum):
-    """How a command ended that did not refuse to begin."""
-
-    DONE = "done"
-    REFUSED = "refused"
-    REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class PushOptions:
-    """`atomic`: all or none of the patches; `check`: ask the gate."""
-
-    atomic: bool = False
-    dry_run: bool = False
-    check: bool = True
-    fuzz: int = 0
 
 
 def push(workspace: Workspace, goal: Goal, options: PushOptions, tell: Tell) -> Outcome:
@@ -44,17 +21,11 @@ def push(workspace: Workspace, goal: Goal, options: PushOptions, tell: Tell) -> 
         return _push(workspace, stack.to_push(workspace.stack, goal), options, tell)
 
 
-def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
-    """Pop patches."""
-    with workspace.locked(tell):
-        return _pop(workspace, stack.to_pop(workspace.stack, goal), tell)
-
-
 def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> Outcome:
     """Push or pop until a patch is on top."""
     with workspace.locked(tell):
         if patch in workspace.stack.applied or workspace.series.find(patch) in workspace.stack.applied:
-            return _pop(workspace, stack.to_pop(workspace.stack, patch), tell)
+            return pop_patches(workspace, stack.to_pop(workspace.stack, patch), tell)
         return _push(workspace, stack.to_push(workspace.stack, patch), options, tell)
 
 
@@ -75,7 +46,7 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
         tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
     names = [*workspace.stack.applied, *(candidate.patch for candidate in candidates)]
     if candidates and not options.dry_run:
-        _move(workspace, candidates[-1].commit.oid, names)
+        move(workspace, candidates[-1].commit.oid, names)
     tell(events.NowAt(names[-1] if names else None, dry_run=options.dry_run))
     return outcome
 
@@ -89,22 +60,6 @@ def _judged(gate: Gate, candidates: Sequence[Candidate], *, atomic: bool) -> tup
         names = [candidate.patch for candidate in candidates]
         candidates = () if atomic else candidates[: names.index(rejected.patch)]
     return tuple(candidates), rejected_any
-
-
-def _pop(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outcome:
-    left = workspace.applied[: len(workspace.applied) - len(names)]
-    workspace.checkout.keep(workspace.queue.series_name, workspace.head)
-    _move(workspace, left[-1].commit.oid if left else workspace.pin_commit, [patch.patch for patch in left])
-    for name in names:
-        tell(events.Removing(name))
-    tell(events.NowAt(left[-1].patch if left else None))
-    return Outcome.DONE
-
-
-def _move(workspace: Workspace, commit: str, names: Sequence[str]) -> None:
-    checkout = workspace.checkout
-    checkout.mover.move(branch_of(workspace.queue.series_name), workspace.head, commit)
-    checkout.remember(commit, names)
 
 
 def _below(workspace: Workspace, name: str) -> str:

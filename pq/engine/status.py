@@ -66,7 +66,7 @@ def patches(workspace: Workspace) -> tuple[PatchState, ...]:
 def touched(workspace: Workspace, given: str | None) -> tuple[FilePatch, ...]:
     """The file patches of a patch, or of the top one."""
     entry = _entry(workspace, given)
-    return workspace.read_patch(entry)[1].files
+    return workspace.read_patch(entry).files
 
 
 def shown(workspace: Workspace, given: str | None) -> bytes:
@@ -86,7 +86,7 @@ def touching(workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
     wanted = set(files)
     found = []
     for entry in workspace.series.entries:
-        paths = {path for file in workspace.read_patch(entry)[1].files for path in (file.old_path, file.new_path)}
+        paths = {path for file in workspace.read_patch(entry).files for path in (file.old_path, file.new_path)}
         if paths & wanted:
             found.append(entry.name)
     return tuple(found)

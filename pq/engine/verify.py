@@ -7,7 +7,7 @@ from pq.engine import events
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
-from pq.engine.push import Outcome
+from pq.engine.move import Outcome
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 

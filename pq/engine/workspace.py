@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pq import queue
-from pq.core import patch_reader
-from pq.core.patch import Patch
 from pq.core.series import Entry, Pin, Series
 from pq.core.stack import Stack
 from pq.engine import events
@@ -20,6 +19,9 @@ from pq.queue import Queue
 from pq.repo import checkout, commits
 from pq.repo.checkout import Checkout
 from pq.repo.commits import PatchCommit
+
+if TYPE_CHECKING:
+    from pq.core.patch import Patch
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,14 @@ class Workspace:
     @cached_property
     def series(self) -> Series:
         """The series in use."""
+        assert self._stamp is not None  # taken before the file is read
         return self.queue.read_series()
+
+    @cached_property
+    def _stamp(self) -> str:
+        with contextlib.suppress(OSError):
+            return self.queue.stamp()
+        return ""
 
     @cached_property
     def checkout(self) -> Checkout:
@@ -65,8 +74,7 @@ class Workspace:
     def applied(self) -> tuple[PatchCommit, ...]:
         """The applied patches, bottom first."""
         stack = self.checkout.stack(self.head, self.pin_commit)
-        with contextlib.suppress(OSError):
-            self.checkout.remember(self.head, [patch.patch for patch in stack])
+        self.remember(self.head, [patch.patch for patch in stack])
         return stack
 
     @cached_property
@@ -79,11 +87,16 @@ class Workspace:
         """The entries of the series that its guards let through."""
         return Stack(self.series, (), frozenset(self.queue.config.guards)).order
 
-    def read_patch(self, entry: Entry) -> tuple[bytes, Patch]:
-        """A patch's bytes, and what it says when it is applied as the series says."""
-        content = self.queue.read_patch(entry.name)
+    def read_patch(self, entry: Entry) -> Patch:
+        """What a patch says when it is applied as the series says."""
+        return self.parse(entry, self.queue.read_patch(entry.name))
+
+    def parse(self, entry: Entry, content: bytes) -> Patch:
+        """The same, of a patch file whose bytes are known."""
+        from pq.core import patch_reader
+
         patch = patch_reader.read(content, file=self.queue.relative(self.queue.patch_file(entry.name)), strip=entry.strip)
-        return content, patch.reversed() if entry.reverse else patch
+        return patch.reversed() if entry.reverse else patch
 
     def edited(self) -> tuple[str, ...]:
         """Applied patches whose files, or whose options in the series, are not what was applied."""
@@ -97,6 +110,11 @@ class Workspace:
             if not same:
                 found.append(applied.patch)
         return tuple(found)
+
+    def remember(self, commit: str, names: Sequence[str]) -> None:
+        """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""
+        with contextlib.suppress(OSError):
+            self.checkout.remember(commit, names, stamp=self._stamp)
 
     def settle(self, tell: Tell) -> None:
         """Settle what an interrupted command left, unless another pq is at work or the checkout can't be written."""

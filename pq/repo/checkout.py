@@ -4,13 +4,13 @@ What pq keeps in git besides the branch:
 
 - `refs/pq/releases/<release>`: the commit of a release that was set up;
 - `refs/pq/known/<series>`: the highest stack that was popped, so that its commits still exist when they are pushed again;
-- `pq/` in the git folder: lock, journal, remembered verdicts, and `stack`, a copy of the applied names that is valid only
-  for the commit id in its first line (`pq top` reads it without loading git).
+- `pq/` in the git folder: lock, journal, remembered verdicts, and `stack`, a copy of the applied names for `pq top`, which reads it
+  without loading git. Its first line says for what it is valid: the commit id, the number of names, the stamps of the queue's files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -97,9 +97,9 @@ class Checkout:
             oid = commit.parents[0]
         return tuple(reversed(found))
 
-    def remember(self, head: str, names: Iterable[str]) -> None:
+    def remember(self, head: str, names: Sequence[str], *, stamp: str) -> None:
         """Write down the applied names for `pq top`, unless they are written down already."""
-        content = "\n".join([head, *names]).encode("utf-8", "surrogateescape") + b"\n"
+        content = "\n".join([f"{head} {len(names)} {stamp}", *names]).encode("utf-8", "surrogateescape") + b"\n"
         place = self.folder / "stack"
         if not place.exists() or place.read_bytes() != content:
             self.folder.mkdir(exist_ok=True)

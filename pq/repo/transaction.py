@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import filelock
 import pygit2
 
 from pq.errors import NotClean, PqError
@@ -50,6 +49,8 @@ class Mover:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep a second pq out. The lock goes with the process that holds it."""
+        import filelock
+
         self.folder.mkdir(exist_ok=True)
         holder = self.folder / "lock.pid"
         lock = filelock.FileLock(self.folder / "lock", timeout=0)

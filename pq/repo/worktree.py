@@ -33,11 +33,13 @@ class Worktree:
         """The paths that are not, in the files or in the index, what the switch has to find there."""
         index = self._index()
         links = self._links(changes)
-        found = {path for path, (old, _) in changes.items() if self._there(path, links) != old or _indexed(index, path) != old}
-        for above in {above for path in changes for above in _above(path)} - changes.keys():
-            if above in links or os.path.isfile(self._at(above)):
-                found.add(above)
-        found |= {path for path, (_, new) in changes.items() if new and self._holds_others(path, changes)}
+        folders = {above for path in changes for above in _above(path)} - changes.keys()
+        found = {above for above in folders if above in links or os.path.isfile(self._at(above))}
+        for path, (old, new) in changes.items():
+            if found.isdisjoint(_above(path)) and (
+                self._there(path, links) != old or _indexed(index, path) != old or (new and self._holds_others(path, changes))
+            ):
+                found.add(path)
         return tuple(sorted(found))
 
     def node(self, path: str) -> Node | None:

@@ -1,0 +1,83 @@
+"""The sentences about places: where hunks came to stand, and why a patch is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pq.core.place import How, Placed, Reason, Refused
+from pq.engine.apply import Failed, Refusal
+
+_SHOWN_LINES = 8
+
+
+def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
+    """Why a patch does not belong there."""
+    if failed.landed:
+        return [f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)", "hint: take its line out of the series"]
+    lines = [f"pq: Patch {patch} does not apply; nothing of it was changed"]
+    for refusal in failed.refusals:
+        lines += [f"  {line}" for line in _refused(refusal, file)]
+    if failed.fitting:
+        lines.append(f"  ({failed.fitting} other {'file fits' if failed.fitting == 1 else 'files fit'})")
+    return lines
+
+
+def moved_lines(path: str, placed: Placed) -> list[str]:
+    """quilt's words for hunks that do not stand at their stated lines."""
+    lines = []
+    for hunk in placed.hunks:
+        if hunk.landed:
+            lines.append(f"  {path}: hunk {hunk.hunk} is there already")
+            continue
+        remarks = [f"offset {hunk.offset} {'line' if abs(hunk.offset) == 1 else 'lines'}"] if hunk.offset else []
+        remarks += [f"FUZZ {hunk.fuzz}"] if hunk.fuzz else []
+        remarks += ["merged three-way"] if placed.how is How.MERGED and hunk.offset else []
+        if remarks:
+            lines.append(f"  {path}: hunk {hunk.hunk} succeeded at {hunk.line} ({', '.join(remarks)})")
+    return lines
+
+
+def _refused(refusal: Refusal, patch_file: str) -> list[str]:
+    refused = refusal.refused
+    hunk = refused.hunk
+    where = f"hunk {hunk.number} ({patch_file}:{hunk.line})" if hunk else "the patch"
+    at = f"{refusal.path}:{refused.lines[0]}" if refused.lines else refusal.path
+    return [f"{at}: {where}: {_because(refused)}", *_evidence(refused)]
+
+
+def _because(refused: Refused) -> str:
+    detail = refused.detail
+    match refused.reason:
+        case Reason.CONFLICT:
+            return "upstream changed the same lines"
+        case Reason.NO_PLACE:
+            return detail or "its lines stand nowhere in this file; the nearest place differs"
+        case Reason.AMBIGUOUS:
+            return f"its lines stand at {len(refused.lines)} places, and nothing says which is meant: lines {', '.join(map(str, refused.lines))}"
+        case Reason.NO_CONTEXT:
+            return "it has no line that could say where it belongs"
+        case Reason.WRONG_RESULT:
+            return f"the result is not the file that its index line names ({detail[:12]}): the patch was edited or cut after it was written"
+        case Reason.LANDED:
+            return "it is there already"
+        case Reason.EXISTS:
+            return f"{detail or 'another file'} stands there already"
+        case Reason.MISSING:
+            return "there is no such file"
+        case Reason.DIFFERS:
+            return detail
+        case Reason.UNSAFE:
+            return f"{detail}, and no patch writes through one"
+
+
+def _evidence(refused: Refused) -> list[str]:
+    """Expected lines beside found ones, where both are known."""
+    if refused.reason not in (Reason.CONFLICT, Reason.NO_PLACE) or not (refused.expected or refused.found):
+        return []
+    return [*_block("expected", refused.expected), *_block("found", refused.found)]
+
+
+def _block(title: str, lines: Sequence[bytes]) -> list[str]:
+    shown = [f"    | {line.decode('utf-8', 'replace')}".rstrip() for line in lines[:_SHOWN_LINES]]
+    more = [f"    | … {len(lines) - _SHOWN_LINES} more"] if len(lines) > _SHOWN_LINES else []
+    return [f"  {title}:", *(shown or ["    | (nothing)"]), *more]

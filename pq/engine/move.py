@@ -1,0 +1,57 @@
+"""Where push, pop and goto meet: what can be asked, how it ends, and the one move of the checkout. pop is here whole."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pq.core import stack
+from pq.engine import events
+from pq.engine.events import Tell
+from pq.engine.workspace import Workspace
+from pq.repo.checkout import branch_of
+
+Goal = str | int | None
+"""Up to a patch, so many patches, -1 for all, None for one."""
+
+
+class Outcome(enum.Enum):
+    """How a command ended that did not refuse to begin."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """`atomic`: all or none of the patches; `check`: ask the gate."""
+
+    atomic: bool = False
+    dry_run: bool = False
+    check: bool = True
+    fuzz: int = 0
+
+
+def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
+    """Pop patches."""
+    with workspace.locked(tell):
+        return pop_patches(workspace, stack.to_pop(workspace.stack, goal), tell)
+
+
+def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outcome:
+    """Take these patches, top first, off the stack."""
+    left = workspace.applied[: len(workspace.applied) - len(names)]
+    workspace.checkout.keep(workspace.queue.series_name, workspace.head)
+    move(workspace, left[-1].commit.oid if left else workspace.pin_commit, [patch.patch for patch in left])
+    for name in names:
+        tell(events.Removing(name))
+    tell(events.NowAt(left[-1].patch if left else None))
+    return Outcome.DONE
+
+
+def move(workspace: Workspace, commit: str, names: Sequence[str]) -> None:
+    """Move the checkout to a commit, with which these patches are applied."""
+    workspace.checkout.mover.move(branch_of(workspace.queue.series_name), workspace.head, commit)
+    workspace.remember(commit, names)
