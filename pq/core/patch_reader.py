@@ -356,8 +356,9 @@ class _Reader:
         return line.removeprefix(_BOM) if at == 0 else line
 
     def _error(self, fact: str, at: int, *, column: int | None = None, hint: str | None = None) -> ParseError:
+        at = min(at, max(len(self.lines) - 1, 0))
         text = paths.text(self._peek(at))
-        return ParseError(fact, file=self.file, line=min(at, max(len(self.lines) - 1, 0)) + 1, text=text, column=column, hint=hint)
+        return ParseError(fact, file=self.file, line=at + 1, text=text, column=column, hint=hint)
 
 
 def _own(hunk: ReadHunk, number: int, line: int, *, crlf: bool) -> Hunk:

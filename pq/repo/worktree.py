@@ -58,12 +58,12 @@ class Worktree:
             return mode, blob_id(file.read())
 
     def switch_files(self, changes: Changes) -> None:
-        """Make the files what the switch puts there. Files that are that already are left alone."""
+        """Make the files what the switch puts there, which is something else than what is there."""
         for path, (_, new) in sorted(changes.items(), reverse=True):
             if new is None:
                 self._remove(path)
         for path, (_, new) in changes.items():
-            if new is not None and self.node(path) != new:
+            if new is not None:
                 self._write(path, new)
 
     def switch_index(self, changes: Changes) -> None:

@@ -195,8 +195,9 @@ def read(folder: Path) -> Tree:
 
 
 def environment() -> dict[str, str]:
-    """Nothing of the user's configuration; and no gc in the background of what is timed next."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "QUILT", "PQ_", "GUILT", "STGIT"))}
+    """Nothing of the user's configuration; no gc in the background of what is timed next; Python may keep bytecode, as it does for users."""
+    dropped = ("GIT_", "QUILT", "PQ_", "GUILT", "STGIT", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     identity = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))}
     settings = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "gc.auto", "GIT_CONFIG_VALUE_0": "0"}
     return kept | identity | settings | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "QUILTRC": os.devnull, "LC_ALL": "C.UTF-8"}
