@@ -1,7 +1,7 @@
 """Every field of ServerArgs can be set from the command line.
 
 Runs after `sglang.srt.server_args` was imported. Builds the parser, parses a minimal command line and looks at what
-`from_cli_args` passes on, so neither __init__ nor __post_init__ of ServerArgs runs. Errors of argparse pass through.
+`from_cli_args` passes on: neither __init__ nor __post_init__ of ServerArgs runs. Errors of argparse pass through.
 """
 
 from __future__ import annotations
@@ -19,24 +19,17 @@ from sglang.srt.server_args import ServerArgs
 class MissingArgumentError(Exception):
     """A field that no argument fills. Shows the place of the field."""
 
-    def __init__(self, field: str) -> None:
-        super().__init__(f"the field {field} of ServerArgs has no argument: add_cli_args lacks it")
-        self.filename, self.lineno = place(field)
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the field {name} of ServerArgs has no argument: add_cli_args lacks it")
+        self.filename, self.lineno = place(name)
 
 
-def place(field: str) -> tuple[str, int]:
+def place(name: str) -> tuple[str, int]:
     """File and line of the field's definition, in ServerArgs or the base class that defines it."""
-    for owner in ServerArgs.__mro__:
-        if field in inspect.get_annotations(owner):
-            file = str(inspect.getsourcefile(owner))
-            with open(file, encoding="utf-8") as source:
-                tree = ast.parse(source.read())
-            for parent in ast.walk(tree):
-                if isinstance(parent, ast.ClassDef) and parent.name == owner.__name__:
-                    for node in parent.body:
-                        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == field:
-                            return file, node.lineno
-    return str(inspect.getsourcefile(ServerArgs)), inspect.getsourcelines(ServerArgs)[1]
+    owner = next(owner for owner in ServerArgs.__mro__ if name in inspect.get_annotations(owner))
+    lines, start = inspect.getsourcelines(owner)
+    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.AnnAssign)]  # the outermost first
+    return str(inspect.getsourcefile(owner)), start - 1 + next(node.lineno for node in nodes if ast.unparse(node.target) == name)
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,6 +47,13 @@ class Received(ServerArgs):  # type: ignore[misc]
         self.__dict__["values"] = values  # past a __setattr__ that guards fields
 
 
+class Lacking(argparse.Namespace):
+    """Gives itself for what it lacks. So the field shows, even one that is filled from another name, as tp_size is."""
+
+    def __getattr__(self, _name: str) -> Lacking:
+        return self
+
+
 def wants_argument(hint: Any) -> bool:
     """Later releases leave out fields that say so (`no_cli`) or that hold what no command line can spell, such as a callable."""
     if notes := getattr(hint, "__metadata__", ()):
@@ -67,13 +67,13 @@ def wants_argument(hint: Any) -> bool:
 parser = Parser()
 ServerArgs.add_cli_args(parser)
 arguments = parser.parse_args(["--model-path", "x"])
-fields = [field.name for field in dataclasses.fields(ServerArgs)]
 try:
     received = Received.from_cli_args(arguments).values
 except AttributeError as error:
-    if error.obj is arguments and error.name in fields:
-        raise MissingArgumentError(error.name) from None
+    shown = Received.from_cli_args(Lacking(**vars(arguments))).values if error.obj is arguments else {}
+    if lacking := [name for name, value in shown.items() if isinstance(value, Lacking)]:
+        raise MissingArgumentError(lacking[0]) from None
     raise
-for name in fields:
-    if name not in received and wants_argument(typing.get_type_hints(ServerArgs, include_extras=True)[name]):
-        raise MissingArgumentError(name)
+for field in dataclasses.fields(ServerArgs):
+    if field.name not in received and wants_argument(typing.get_type_hints(ServerArgs, include_extras=True)[field.name]):
+        raise MissingArgumentError(field.name)

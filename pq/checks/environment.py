@@ -6,9 +6,12 @@ folder is written last, so that an interrupted build is built again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,14 +37,26 @@ class Interpreter:
     identity: str
 
 
-def ask(path: Path) -> Interpreter:
-    """What a Python says of itself. Raises NotChecked where it can't be run."""
+def ask(path: Path, *, timeout: int) -> Interpreter:
+    """What a Python says of itself, in so many seconds. Raises NotChecked where it can't be run."""
     try:
-        done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, check=True, timeout=60, stdin=subprocess.DEVNULL)
-        said, version, stamps = json.loads(done.stdout)
+        said, version, stamps = json.loads(_answer([str(path), "-I", "-c", _ASK], timeout))
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise NotChecked(f"the interpreter of the import check can't be run: {path} ({error})", hint="pq setup, or set [check] python in pq.toml") from None
     return Interpreter(path, (version[0], version[1]), f"{path} {said} {stamps}")
+
+
+def _answer(command: list[str], timeout: int) -> str:
+    """What a command prints; it is ended, with all that it started, when the time is over."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command[0])
+    return said
 
 
 def own() -> Interpreter:

@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any
 
 _FRAMES = 6
+_LONGEST = 2000
+"""Characters of a reason: the answer has to fit into a pipe that is read when this process has ended."""
 
 
 class StandInType(type):
@@ -103,13 +105,18 @@ def stand_in(names: list[str]) -> list[str]:
     return sorted(finder.names)
 
 
+def tops(root: str) -> set[str]:
+    """The names that can be imported from root itself."""
+    return {entry.partition(".")[0] for entry in os.listdir(root)}
+
+
 def strangers(root: str) -> tuple[list[tuple[str, str]], int]:
     """Modules of the packages below root that came from elsewhere, as (name, origin), and how many did not."""
-    tops = {entry.partition(".")[0] for entry in os.listdir(root)}
+    names = tops(root)
     foreign: list[tuple[str, str]] = []
     own = 0
     for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] not in tops or isinstance(module, StandInModule) or module is None:
+        if name.partition(".")[0] not in names or isinstance(module, StandInModule) or module is None:
             continue
         origin = getattr(module, "__file__", None)
         places = [origin] if origin else list(getattr(module, "__path__", ()))
@@ -128,8 +135,8 @@ def failure(kind: str, error: BaseException, root: str) -> dict[str, Any]:
     said = [getattr(error, name, None) for name in ("filename", "lineno")]
     if all(said):
         file, line = said
-    text = [f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}" for frame in inside[-_FRAMES:]]
-    return {"failed": kind, "reason": f"{type(error).__name__}: {error}", "file": file, "line": line, "text": text}
+    text = [f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}"[:_LONGEST] for frame in inside[-_FRAMES:]]
+    return {"failed": kind, "reason": f"{type(error).__name__}: {error}"[:_LONGEST], "file": file, "line": line, "text": text}
 
 
 def attempt(order: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +144,7 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
     began = time.monotonic()
     root = os.path.realpath(order["root"])
     sys.path.insert(0, root)
-    stood_in = stand_in(order["stand_ins"])
+    stood_in = stand_in([name for name in order["stand_ins"] if name not in tops(root)])
     for module in order["modules"]:
         try:
             importlib.import_module(module)

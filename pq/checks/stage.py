@@ -16,7 +16,10 @@ from pq.core.patch import EXECUTABLE, SYMLINK
 from pq.core.tree import File
 
 Changes = Callable[[str | None], Iterable[tuple[str, File | None]]]
-"""What to write to get from the tree with this id (None: from nothing) to the candidate; None as a file: remove it."""
+"""What to write to get from the tree with this id (None: from nothing) to the candidate; None as a file: remove it.
+
+What is removed comes first: a folder may become a symlink, and nothing is to be removed through one.
+"""
 
 
 @dataclass(frozen=True, slots=True)

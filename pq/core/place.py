@@ -90,9 +90,10 @@ class Refused:
 def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int = 0) -> Placed | Refused:
     """Place the hunks of `file` on the content `now`. `base` is the content the patch was made against, if known."""
     if file.crlf and b"\r\n" not in now:
-        bare = place(file.without_cr(), now, base=base, fuzz=fuzz)
-        if not (isinstance(bare, Refused) and bare.reason is Reason.WRONG_RESULT):  # else the ids say that the CRs are the file's own
-            return bare
+        kept = place(replace(file, crlf=False), now, base=base, fuzz=fuzz)
+        if isinstance(kept, Placed) and is_blob(kept.content, file.new_id):  # the id says that the CRs are the file's own
+            return kept
+        return place(file.without_cr(), now, base=base, fuzz=fuzz)
     ours = split_lines(now)
     if file.new_id != file.old_id and is_blob(now, file.new_id):
         return Refused(Reason.LANDED)
@@ -122,7 +123,9 @@ def on_base(file: FilePatch, base: bytes) -> bytes | None:
 
 
 def _verified(found: Placed | Refused, file: FilePatch) -> Placed | Refused:
-    if isinstance(found, Placed) and file.new_id and not is_blob(found.content, file.new_id):
+    """The result has to have the recorded id. A new file's need not: people edit them by hand, and its one hunk is counted."""
+    recorded = file.new_id if file.action is not Action.CREATE else ""
+    if isinstance(found, Placed) and recorded and not is_blob(found.content, recorded):
         return Refused(Reason.WRONG_RESULT, detail=file.new_id)
     return found
 

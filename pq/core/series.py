@@ -109,7 +109,7 @@ class Series:
                 return replace(self, lines=(*self.lines[:number], line, *self.lines[number + 1 :]), pin=pin)
         moved = tuple(replace(entry, line=entry.line + 1) for entry in self.entries)
         mark = _BOM if self.lines and self.lines[0].startswith(_BOM) else b""
-        first = tuple(old.removeprefix(_BOM) for old in self.lines[:1])
+        first = tuple(bare for old in self.lines[:1] if (bare := old.removeprefix(_BOM)))
         return Series(lines=(mark + line, *first, *self.lines[1:]), entries=moved, pin=pin)
 
 

@@ -56,14 +56,15 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
     if not check.modules:
         return environment.own()
     if check.python != "managed":
-        return environment.ask(Path(check.python).expanduser())
+        named = Path(check.python).expanduser()
+        return environment.ask(queue.root / named if len(named.parts) > 1 else named, timeout=check.timeout)
     file = requirements_file(queue, pin)
     if not file.is_file():
         raise NotChecked(f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}", hint="write it, or set [check] requirements in pq.toml")
     folder = environment.managed(file.read_bytes(), cache())
     if not environment.is_complete(folder):
         raise NotChecked(f"the environment of the import check for {pin.release} is not built", hint="pq setup builds it")
-    return environment.ask(environment.python_in(folder))
+    return environment.ask(environment.python_in(folder), timeout=check.timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ class Checker:
     def _changes(self, staged: str | None, tree: str) -> Iterable[tuple[str, File | None]]:
         before = staged or self.objects.write("tree", b"")
         root = self.queue.config.check.root
-        for path, (_, new) in self.objects.difference(before, tree).items():
+        changes = self.objects.difference(before, tree)
+        for path, (_, new) in sorted(changes.items(), key=lambda change: change[1][1] is not None):  # what goes, goes first
             if root in ("", ".") or path.startswith(f"{root}/"):
                 yield path, None if new is None else File(new[0], self.objects.read(new[1]))
 

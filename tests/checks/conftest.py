@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import World
-
-Configure = Callable[..., None]
 
 
 @pytest.fixture
@@ -37,3 +36,16 @@ def script(place: Path, text: str) -> Path:
     place.write_text(text)
     place.chmod(0o755)
     return place
+
+
+def is_gone(pid: int) -> bool:
+    """Whether the process ends within a second. A zombie that nobody waits for has ended."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False

@@ -23,7 +23,9 @@ needed.
 
 
 def test_a_mail() -> None:
-    assert header.read(MAIL) == Description("Jürgen", "j@example.org", (1767319445, 60), "server_args: add an option", "Why it is\nneeded.")
+    assert header.read(MAIL) == Description(
+        "Jürgen", "j@example.org", (1767319445, 60), "server_args: add an option", "Why it is\nneeded."
+    )
 
 
 def test_dep3_fields() -> None:
@@ -104,7 +106,7 @@ def test_dates(date: bytes, read: tuple[int, int] | None) -> None:
 
 
 def test_nothing_in_a_name_can_break_a_commit() -> None:
-    said = header.read(b"From: A <b> \0 <c\n d> \"<x\" <a@example.org>\nSubject: x\n")
+    said = header.read(b'From: A <b> \0 <c\n d> "<x" <a@example.org>\nSubject: x\n')
 
     assert not set("<>\n\0") & set((said.name or "") + said.address)
 

@@ -19,13 +19,21 @@ def _text(lines: Lines) -> str:
 
 
 def _merged(base: str, ours: str, *edits: tuple[int, int, str]) -> Merged:
-    found = merge(_lines(base), _lines(ours), [Edit(start, stop, _lines(text), number) for number, (start, stop, text) in enumerate(edits, 1)])
+    found = merge(
+        _lines(base),
+        _lines(ours),
+        [Edit(start, stop, _lines(text), number) for number, (start, stop, text) in enumerate(edits, 1)],
+    )
     assert isinstance(found, Merged), found
     return found
 
 
 def _conflicts(base: str, ours: str, *edits: tuple[int, int, str]) -> tuple[Conflict, ...]:
-    found = merge(_lines(base), _lines(ours), [Edit(start, stop, _lines(text), number) for number, (start, stop, text) in enumerate(edits, 1)])
+    found = merge(
+        _lines(base),
+        _lines(ours),
+        [Edit(start, stop, _lines(text), number) for number, (start, stop, text) in enumerate(edits, 1)],
+    )
     assert isinstance(found, tuple), found
     return found
 

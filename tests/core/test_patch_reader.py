@@ -16,7 +16,18 @@ NAMES = b"--- a/f\n+++ b/f\n"
 PLAIN = NAMES + BODY
 LINES = ((b" ", b"one\n"), (b"-", b"two\n"), (b"+", b"TWO\n"), (b" ", b"three\n"))
 
-ODD_NAMES = ("with space", 'quo"te', "new\nline", "tab\there", "back\\slash", "größe", "\udcff\udcfe raw", " lead", "b/x b/x", "trail ")
+ODD_NAMES = (
+    "with space",
+    'quo"te',
+    "new\nline",
+    "tab\there",
+    "back\\slash",
+    "größe",
+    "\udcff\udcfe raw",
+    " lead",
+    "b/x b/x",
+    "trail ",
+)
 
 
 def _read(data: bytes, *, strip: int = 1) -> Patch:
@@ -28,17 +39,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FilePatch]:
     """What real git says of every kind of change, by path afterwards."""
     noise = bytes(range(256)) * 40
     ten = b"".join(b"line %d\n" % n for n in range(10))
-    odd = {name: b"1\n" for name in ODD_NAMES}
-    before = {
+    odd: dict[str, bytes | str] = dict.fromkeys(ODD_NAMES, b"1\n")
+    before: dict[str, bytes | str] = {
         "mode": ten, "rename me": b"r\n" + ten, "copied": b"c\n" + ten, "both": b"b\n" + ten, "goes": b"bye\n",
         "link": "old target", "noise": noise, "pixel": b"\0\1\2", "cut": b"a\nb", "latin": "gr\xfc\xdfe\n".encode("latin-1"), "crlf": b"a\r\nb\r\n",
     }  # fmt: skip
-    after = {
+    after: dict[str, bytes | str] = {
         "mode*": ten, "renamed": b"r\n" + ten, "copied": b"c\n" + ten, "copy": b"c\n" + ten, "both2*": b"B\n" + ten, "new": b"n\n", "new empty": b"",
         "new link": "somewhere", "new script*": b"#!\n", "link": "new target", "noise": noise[:3000] + b"!" + noise[3000:], "pixel": b"\0\1\3",
         "cut": b"a\nB", "latin": "gr\xfc\xdfer\n".encode("latin-1"), "crlf": b"a\r\nB\r\n",
     }  # fmt: skip
-    patch = by_git(tmp_path_factory.mktemp("made"), {**before, **odd}, {**after, **{name: b"2\n" for name in odd}})
+    patch = by_git(tmp_path_factory.mktemp("made"), before | odd, after | dict.fromkeys(odd, b"2\n"))
     return {file.path: file for file in _read(patch).files}
 
 
@@ -156,7 +167,9 @@ def test_a_patch_keeps_its_bytes_and_its_header() -> None:
 
 def test_a_crlf_patch() -> None:
     """W14, M16: its header lines are read without CR, its hunks keep theirs, and a line without a newline has none."""
-    data = (NAMES + b"@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+TWO\n\\ No newline at end of file\n").replace(b"\n", b"\r\n")
+    data = (NAMES + b"@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+TWO\n\\ No newline at end of file\n").replace(
+        b"\n", b"\r\n"
+    )
 
     file = only(data)
 
@@ -218,7 +231,12 @@ def test_a_short_or_empty_id_is_none() -> None:
 
 @pytest.mark.parametrize(
     ("strip", "names", "path"),
-    [(0, b"--- f/g\n+++ f/g\n", "f/g"), (2, b"--- a/b/f\n+++ a/b/f\n", "f"), (1, b"--- /etc/f\n+++ /etc/f\n", "etc/f"), (0, b"--- ./f\n+++ ./f\n", "f")],
+    [
+        (0, b"--- f/g\n+++ f/g\n", "f/g"),
+        (2, b"--- a/b/f\n+++ a/b/f\n", "f"),
+        (1, b"--- /etc/f\n+++ /etc/f\n", "etc/f"),
+        (0, b"--- ./f\n+++ ./f\n", "f"),
+    ],
 )
 def test_the_strip_level(strip: int, names: bytes, path: str) -> None:
     (file,) = _read(names + BODY, strip=strip).files
@@ -273,7 +291,12 @@ BROKEN = {
     "new and renamed": (GIT + b"new file mode 100644\nrename from f\nrename to g\n", 1, None, "can't both create and rename"),
     "half a rename": (b"diff --git a/f b/g\nrename to g\n", 1, None, "a rename needs both"),
     "half a copy": (b"diff --git a/f b/g\ncopy from g\n", 1, None, "a copy needs both"),
-    "two names and a mode": (b"diff --git a/f b/g\nold mode 100644\nnew mode 100755\n", 1, None, "does not name one file with -p1"),
+    "two names and a mode": (
+        b"diff --git a/f b/g\nold mode 100644\nnew mode 100755\n",
+        1,
+        None,
+        "does not name one file with -p1",
+    ),
     "a mode that is no number": (GIT + b"old mode 100abc\nnew mode 100755\n", 1, None, "mode 100abc can't be patched"),
     "a folder": (GIT + b"old mode 100644\nnew mode 040000\n", 1, None, "mode 040000 can't be patched"),
     "a submodule": (GIT + b"index 1234567..89abcde 160000\n" + PLAIN, 1, None, "a submodule can't be patched"),
@@ -285,11 +308,21 @@ BROKEN = {
     "binary files differ, first": (b"Binary files a/g and b/g differ\n" + PLAIN, 1, None, "not how"),
     "binary files differ, svn": (b"=======\nCannot display: file marked as a binary type.\n" + PLAIN, 2, None, "not how"),
     "no size": (GIT + b"GIT binary patch\nfoo\n", 3, None, "expected literal SIZE or delta SIZE"),
-    "a size without end": (GIT + b"GIT binary patch\nliteral " + b"9" * 30 + b"\n", 3, None, "expected literal SIZE or delta SIZE"),
+    "a size without end": (
+        GIT + b"GIT binary patch\nliteral " + b"9" * 30 + b"\n",
+        3,
+        None,
+        "expected literal SIZE or delta SIZE",
+    ),
     "broken binary": (GIT + b"GIT binary patch\nliteral 1\nB????\n\n", 3, None, "a broken binary hunk"),
     "cut binary": (GIT + b"GIT binary patch\nliteral 9\n", 3, None, "a broken binary hunk"),
     "UTF-16": (PLAIN.decode().encode("utf-16"), 1, None, "it holds a NUL byte"),
-    "an encoded mail": (b"Subject: x\nContent-Transfer-Encoding: base64\n\nLS0tIGEvZgo=\n", 2, None, "a mail whose text is encoded"),
+    "an encoded mail": (
+        b"Subject: x\nContent-Transfer-Encoding: base64\n\nLS0tIGEvZgo=\n",
+        2,
+        None,
+        "a mail whose text is encoded",
+    ),
 }
 
 
@@ -307,7 +340,19 @@ def test_what_is_broken_is_refused_with_its_place(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../f", "x/../../f", "/f", ".git/config", "x/.GIT/hooks/y", ".git./x", ".git::$INDEX_ALLOCATION/x", "git~1/x", ".g\u200cit/x", "x\\..\\y"]
+    "name",
+    [
+        "../f",
+        "x/../../f",
+        "/f",
+        ".git/config",
+        "x/.GIT/hooks/y",
+        ".git./x",
+        ".git::$INDEX_ALLOCATION/x",
+        "git~1/x",
+        ".g\u200cit/x",
+        "x\\..\\y",
+    ],
 )
 @pytest.mark.parametrize("side", ["old", "new", "rename", "mode", "quoted"])
 def test_no_patch_leads_out(name: str, side: str) -> None:

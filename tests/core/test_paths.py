@@ -118,6 +118,9 @@ def test_what_no_patch_may_name(path: str, reason: str) -> None:
     assert paths.fault(path) == reason
 
 
-@pytest.mark.parametrize("path", ["f", ".gitignore", ".github/x", "git", "a.git/x", "..f", "f..", "...", "git~", "with space", "new\nline", "größe", "\udcff"])
+@pytest.mark.parametrize(
+    "path",
+    ["f", ".gitignore", ".github/x", "git", "a.git/x", "..f", "f..", "...", "git~", "with space", "new\nline", "größe", "\udcff"],
+)
 def test_what_a_patch_may_name(path: str) -> None:
     assert paths.fault(path) is None

@@ -40,7 +40,9 @@ def test_a_line_names_a_patch(line: bytes, entry: Entry) -> None:
     assert _entries(line) == (entry,)
 
 
-@pytest.mark.parametrize("line", [b"", b"\n", b" \t\n", b"\f\n", b"\v\f\r\n", b"# a\n", b" # indented\n", b"\t#\n", b"\xef\xbb\xbf# a\n", b"#\0\n"])
+@pytest.mark.parametrize(
+    "line", [b"", b"\n", b" \t\n", b"\f\n", b"\v\f\r\n", b"# a\n", b" # indented\n", b"\t#\n", b"\xef\xbb\xbf# a\n", b"#\0\n"]
+)
 def test_a_line_names_none(line: bytes) -> None:
     """W52: a form feed is blank. M18: an indented comment is one."""
     assert _entries(line + b"a.patch\n" if line.endswith(b"\n") else line) == ((Entry("a.patch", 2),) if line else ())

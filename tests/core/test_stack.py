@@ -17,7 +17,14 @@ def _stack(*applied: str, data: bytes = ABC, selected: str = "") -> Stack:
 
 @pytest.mark.parametrize(
     ("goal", "names"),
-    [(None, ["b.patch"]), (1, ["b.patch"]), (2, ["b.patch", "c.patch"]), (9, ["b.patch", "c.patch"]), (-1, ["b.patch", "c.patch"]), ("c", ["b.patch", "c.patch"])],
+    [
+        (None, ["b.patch"]),
+        (1, ["b.patch"]),
+        (2, ["b.patch", "c.patch"]),
+        (9, ["b.patch", "c.patch"]),
+        (-1, ["b.patch", "c.patch"]),
+        ("c", ["b.patch", "c.patch"]),
+    ],
 )
 def test_push(goal: str | int | None, names: list[str]) -> None:
     assert [entry.name for entry in to_push(_stack("a.patch"), goal)] == names
@@ -25,7 +32,14 @@ def test_push(goal: str | int | None, names: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("goal", "names"),
-    [(None, ["c.patch"]), (0, []), (2, ["c.patch", "b.patch"]), (9, ["c.patch", "b.patch", "a.patch"]), (-1, ["c.patch", "b.patch", "a.patch"]), ("a", ["c.patch", "b.patch"])],
+    [
+        (None, ["c.patch"]),
+        (0, []),
+        (2, ["c.patch", "b.patch"]),
+        (9, ["c.patch", "b.patch", "a.patch"]),
+        (-1, ["c.patch", "b.patch", "a.patch"]),
+        ("a", ["c.patch", "b.patch"]),
+    ],
 )
 def test_pop(goal: str | int | None, names: list[str]) -> None:
     assert list(to_pop(_stack("a.patch", "b.patch", "c.patch"), goal)) == names
@@ -56,7 +70,11 @@ def test_an_unknown_patch_is_refused() -> None:
     ("applied", "fact", "hint"),
     [
         (("b.patch",), "Applied patch b.patch no longer stands where the series has it", "pq pop -a, then push again"),
-        (("a.patch", "c.patch"), "Applied patch c.patch no longer stands where the series has it", "pq goto a.patch, then push again"),
+        (
+            ("a.patch", "c.patch"),
+            "Applied patch c.patch no longer stands where the series has it",
+            "pq goto a.patch, then push again",
+        ),
         (("a.patch", "x.patch"), "Applied patch x.patch is no longer in the series", "pq goto a.patch, then push again"),
     ],
 )

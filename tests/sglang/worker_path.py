@@ -1,4 +1,4 @@
-"""Tests of speculative_disable_batch_threshold on the CPU: `python test_worker_path.py <patched tree>/python`.
+"""Tests of speculative_disable_batch_threshold on the CPU. One argument: the patched tree's python/ folder.
 
 Real: EAGLEWorkerV2, verify, draft extend, TpModelWorker's forward, ForwardBatch, the masks before sampling, FutureMap, the rule
 by which a CUDA graph can run, the scheduler's reading of the result, and the Triton kernels (interpreted). Fake: the two models
@@ -8,6 +8,7 @@ next token, but only if its own KV slots hold the right tokens and hidden states
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import importlib.abc
 import importlib.machinery
@@ -82,6 +83,7 @@ from sglang.srt.speculative import eagle_info_v2, eagle_worker_v2  # noqa: E402
 from sglang.srt.speculative.eagle_info import EagleVerifyInput  # noqa: E402
 from sglang.srt.speculative.eagle_worker_v2 import EagleDraftWorker, EAGLEWorkerV2  # noqa: E402
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 STEPS = 3
 STRIDE = STEPS + 1
@@ -128,10 +130,34 @@ def accept_chain(predicts: torch.Tensor, accept_index: torch.Tensor, accept_toke
 
 
 recorded: list[torch.Tensor] = []
+order: list[object] = []  # what was done: tensors that `Order` saw made, events that were recorded
+
+
+class Event:
+    """An event of a stream."""
+
+    def record(self) -> None:
+        """Note when."""
+        order.append(self)
+
+    def synchronize(self) -> None:
+        """Nothing runs behind."""
+
+
+class Order(TorchDispatchMode):
+    """Notes the tensors that are made while it is active."""
+
+    def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operator."""
+        order.append(func(*args, **(kwargs or {})))
+        return order[-1]
+
+
 vars(forward_batch_info).update(enable_num_token_non_padded=lambda _server_args: False)
 vars(eagle_info_v2).update(_is_cuda=True, verify_tree_greedy_func=accept_chain)  # the kernels run, interpreted
 vars(eagle_worker_v2).update(speculative_moe_backend_context=nullcontext, speculative_moe_a2a_backend_context=nullcontext)
 torch.Tensor.record_stream = lambda self, _stream: recorded.append(self)
+torch.cpu.Event = Event
 
 
 class Runner(ModelRunner):  # type: ignore[misc]
@@ -166,7 +192,10 @@ class Runner(ModelRunner):  # type: ignore[misc]
 
     def forward(self, batch: Any, **_: object) -> Any:
         """One pass. A graph replays only what it was captured for."""
-        self.batches.append(dataclasses.replace(batch))
+        sizes = batch.global_num_tokens_cpu
+        self.batches.append(dataclasses.replace(batch, global_num_tokens_cpu=sizes and list(sizes)))
+        for i, size in enumerate(sizes or ()):
+            sizes[i] = size + size % 2  # in place, as prepare_mlp_sync_batch does, here for attention TP of 2
         graph = bool(batch.forward_mode.is_cuda_graph() and self.graph_runner and self.graph_runner.can_run(batch))
         if graph:
             assert batch.forward_mode.is_idle() or batch.forward_mode.is_target_verify(), "replays a graph captured for verify"
@@ -267,7 +296,7 @@ class Request:
     update_spec_acceptance_histogram = Req.update_spec_acceptance_histogram
 
     def __init__(self, index: int) -> None:
-        self.index = index
+        self.row = MAX_BATCH - 1 - index  # in the pool: not its place in the batch
         self.prompt = [index + 1, 5, 11 * index % VOCAB][: 2 + index % 2]
         self.output: Tokens = []
         self.kv_committed_len = self.spec_verify_ct = self.spec_accepted_tokens = 0
@@ -326,7 +355,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
         result, _ = self.run(
             ForwardMode.EXTEND,
             input_ids=torch.tensor([token for prompt in prompts for token in prompt]),
-            out_cache_loc=torch.cat([table[i, : len(prompt)] for i, prompt in enumerate(prompts)]).long(),
+            out_cache_loc=torch.cat([table[request.row, : len(request.prompt)] for request in self.requests]).long(),
             extend_seq_lens=[len(prompt) for prompt in prompts],
             extend_prefix_lens=[0] * count,
             extend_num_tokens=sum(map(len, prompts)),
@@ -353,7 +382,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
         if mode.is_decode():
             self.future_map.resolve_future(batch)
         result = self.worker.forward_batch_generation(batch)
-        result.copy_done = torch.cpu.Event()
+        result.copy_done = Event()
         self.future_map.store_to_map(futures, result)
         result.copy_to_cpu(return_logprob=False)
         self.spec_info = result.next_draft_input
@@ -375,7 +404,7 @@ class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
             "forward_mode": mode,
             "input_ids": torch.zeros(0, dtype=torch.int64),
             "out_cache_loc": torch.zeros(0, dtype=torch.int64),
-            "req_pool_indices": torch.arange(bs),
+            "req_pool_indices": torch.tensor([request.row for request in self.requests], dtype=torch.int64),
             "seq_lens": self.seq_lens,
             "seq_lens_cpu": self.seq_lens.clone(),
             "seq_lens_sum": int(self.seq_lens.sum()),
@@ -525,7 +554,7 @@ def test_the_token_goes_to_the_slot_of_position_seq_lens() -> None:
     scheduler.decode()
 
     table = scheduler.target.req_to_token_pool.req_to_token
-    slots = table[torch.arange(3), before]
+    slots = table[[request.row for request in scheduler.requests], before]
     assert in_decode(scheduler).out_cache_loc.tolist() == slots.tolist()
     assert in_decode(scheduler).positions.tolist() == before.tolist()
     assert set(scheduler.target.slots) - written == set(slots.tolist())
@@ -577,13 +606,13 @@ def test_an_idle_rank_follows_the_largest_rank() -> None:
     small = scheduler.decode(global_num_tokens=[0, 3], **sizes)
     drafted = list(scheduler.worker.draft_worker.drafted)
     scheduler.spec_info = None
-    large = scheduler.decode(global_num_tokens=[0, 4], **sizes)
+    large = scheduler.decode(global_num_tokens=[0, 5], **sizes)
 
     assert drafted == scheduler.worker.draft_worker.drafted == [0]
     for result in (small, large):
         assert result.next_token_ids.shape == result.accept_lens.shape == result.next_draft_input.new_seq_lens.shape == (0,)
-    assert in_decode(scheduler).global_num_tokens_cpu == [0, 4]
-    assert scheduler.draft.batches[-1].global_num_tokens_cpu == [0, 4 * STRIDE]
+    assert in_decode(scheduler).global_num_tokens_cpu == [0, 5]
+    assert scheduler.draft.batches[-1].global_num_tokens_cpu == [0, 5 * STRIDE]
 
 
 def test_a_rank_that_knows_only_itself_speculates() -> None:
@@ -652,6 +681,44 @@ def test_stale_penalties_are_left_out() -> None:
     check_outputs(scheduler)
 
 
+def test_no_logprobs_are_computed() -> None:
+    scheduler = Scheduler(threshold=1)
+    scheduler.prefill(3)
+
+    scheduler.decode(return_logprob=True, top_logprobs_nums=[5] * 3)
+
+    assert not in_decode(scheduler).return_logprob
+    check_outputs(scheduler)
+
+
+def test_of_the_batch_only_the_slots_are_changed() -> None:
+    scheduler = Scheduler(threshold=1)
+    scheduler.prefill(3)
+    batch = scheduler.batch(ForwardMode.DECODE, spec_info=scheduler.spec_info, global_num_tokens=[3])
+    before = dataclasses.replace(batch)
+
+    decode = scheduler.worker._prepare_for_plain_decode(batch)
+
+    names = [field.name for field in dataclasses.fields(batch)]
+    assert [name for name in names if getattr(batch, name) is not getattr(before, name)] == ["out_cache_loc"]
+    assert batch.out_cache_loc.shape == (3 * STRIDE,)
+    assert decode.sampling_info is not batch.sampling_info
+    assert decode.global_num_tokens is not batch.global_num_tokens
+
+
+def test_new_seq_lens_is_made_before_verify_done() -> None:
+    for threshold in (1, 0):  # a normal round keeps to the same rule
+        scheduler = Scheduler(threshold)
+        scheduler.prefill(3)
+        order.clear()
+
+        with Order():
+            state = scheduler.decode().next_draft_input
+
+        made, done = ([thing is wanted for thing in order].index(True) for wanted in (state.new_seq_lens, state.verify_done))
+        assert made < done, "the scheduler waits for verify_done, then reads new_seq_lens on another stream"
+
+
 def test_seq_lens_is_recorded_on_the_forward_stream() -> None:
     scheduler = Scheduler(threshold=1)
     scheduler.prefill(3)
@@ -661,6 +728,17 @@ def test_seq_lens_is_recorded_on_the_forward_stream() -> None:
     scheduler.decode()
 
     assert any(tensor is before for tensor in recorded)
+
+
+def test_the_argument_arrives() -> None:
+    parser = argparse.ArgumentParser()
+    ServerArgs.add_cli_args(parser)
+
+    default = parser.parse_args(["--model-path", "x"])
+    given = parser.parse_args(["--model-path", "x", "--speculative-disable-batch-threshold", "8"])
+
+    assert default.speculative_disable_batch_threshold == 0
+    assert given.speculative_disable_batch_threshold == 8
 
 
 def test_a_negative_threshold_is_an_error() -> None:

@@ -1,0 +1,169 @@
+"""The import check through `pq push`: what is staged, who is to blame, and which interpreter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.checks.conftest import configure, is_gone, script
+from tests.conftest import MODULE, Result, World, git
+from tests.laws import nothing_changed, stands_at
+
+
+def _push(world: World, module: bytes) -> Result:
+    """Push a patch that makes pkg/module.py this."""
+    world.patch("change.patch", {"pkg/module.py": module})
+    return world.pq("push")
+
+
+def _rejected(world: World, module: bytes) -> str:
+    said = _push(world, module)
+    assert said.code == 4, said
+    assert said.err.startswith("pq: Patch change.patch is rejected by hooks/pre-apply; the checkout is not changed by it\n")
+    assert "Traceback" not in said.err
+    stands_at(world, None)
+    return said.err
+
+
+def test_what_imports_passes_and_the_note_says_how(checked: World) -> None:
+    said = _push(checked, MODULE + b"import json\n")
+
+    assert said.code == 0, said
+    assert "Checked: imported 2 modules in " in said.out or "Checked: imported 1 modules in " in said.out
+    assert said.out.endswith("all probes passed\nNow at patch change.patch\n")
+
+
+def test_a_syntax_error_is_shown_with_line_caret_and_hunk(checked: World) -> None:
+    said = _rejected(checked, MODULE.replace(b"return 2", b"return (2"))
+
+    assert "  pkg/module.py:9: SyntaxError: '(' was never closed, by hunk 1 (patches/change.patch:5) [syntax]\n" in said
+    assert "          return (2\n                 ^\n" in said
+
+
+def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(checked: World) -> None:
+    pid = checked.root / "pid"
+    line = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    checked.patch("change.patch", {"pkg/module.py": MODULE + line.encode()})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pq", "push"], cwd=checked.queue, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not pid.exists() or not pid.read_text():
+        time.sleep(0.01)
+
+    with nothing_changed(checked):
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+
+    assert (process.returncode, err.strip()) == (130, "pq: interrupted")
+    assert is_gone(int(pid.read_text()))
+
+
+def test_a_check_sees_the_candidate_and_not_the_last_one(checked: World) -> None:
+    """The staged copy and its bytecode follow the tree, back and forth, whatever the file times."""
+    checked.patch("bad.patch", {"pkg/module.py": MODULE.replace(b"return 2", b"return 9") + b"assert False\n"})
+    assert checked.pq("push").code == 4
+    checked.series.write_bytes(checked.series.read_bytes().replace(b"bad.patch\n", b""))
+    checked.patch("good.patch", {"pkg/module.py": MODULE.replace(b"return 2", b"return 9") + b"assert True \n"})
+
+    assert checked.pq("push").code == 0
+    assert checked.pq("check").code == 0
+
+
+def test_the_staged_copy_reaches_nothing_behind_a_symlink(checked: World) -> None:
+    """A folder that becomes a symlink: what goes with the folder goes in the copy, not where the symlink leads."""
+    outside = checked.root / "outside"
+    outside.mkdir()
+    (outside / "file").write_bytes(b"precious\n")
+    checked.patch("folder.patch", {"dir/file": b"1\n"})
+    assert checked.pq("push").code == 0
+    removal = b"diff --git a/dir/file b/dir/file\ndeleted file mode 100644\n--- a/dir/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"
+    link = b"diff --git a/dir b/dir\nnew file mode 120000\n--- /dev/null\n+++ b/dir\n@@ -0,0 +1 @@\n+%s\n\\ No newline at end of file\n"
+    checked.add("removal.patch", removal)
+    checked.add("link.patch", link % os.fsencode(outside))
+
+    assert checked.pq("push", "-a").code == 0
+
+    assert (outside / "file").read_bytes() == b"precious\n"
+    assert checked.pq("pop", "-a").code == 0
+    assert (outside / "file").read_bytes() == b"precious\n"
+
+
+def test_an_import_error_names_the_hunk(checked: World) -> None:
+    said = _rejected(checked, MODULE + b"import nowhere\n")
+
+    assert "  pkg/module.py:14: ModuleNotFoundError: No module named 'nowhere', by hunk 1 (patches/change.patch:5) [import]\n" in said
+
+
+def test_the_first_patch_to_blame_is_named(checked: World) -> None:
+    checked.patch("good.patch", {"numbers.txt": b"1\n"})
+    checked.patch("bad.patch", {"pkg/module.py": MODULE + b"import nowhere\n"})
+    checked.patch("other.patch", {"new.txt": b"1\n"})
+
+    said = checked.pq("push", "-a")
+
+    assert (said.code, said.out.splitlines()[-1]) == (4, "Now at patch good.patch")
+    assert "Patch bad.patch is rejected" in said.err
+
+
+def test_a_release_that_fails_already_is_not_blamed_on_a_patch(checked: World) -> None:
+    configure(checked, modules=["pkg.nowhere"])
+
+    assert "the tree below this patch fails already: ModuleNotFoundError" in _rejected(checked, MODULE + b"x = 1\n")
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python", "/bin/true", "nowhere-python"])
+def test_an_interpreter_that_cant_be_run_lets_nothing_through(checked: World, python: str) -> None:
+    configure(checked, python=python)
+
+    said = _push_only(checked)
+
+    assert said.code == 4
+    assert said.err.startswith(f"pq: the interpreter of the import check can't be run: {python} (")
+    assert said.err.endswith("hint: pq setup, or set [check] python in pq.toml\n")
+
+
+def _push_only(world: World) -> Result:
+    world.add("x.patch", b"--- a/numbers.txt\n+++ b/numbers.txt\n@@ -1 +1 @@\n-line 1\n+line one\n")
+    return world.pq("push")
+
+
+def test_an_interpreter_that_hangs_is_not_waited_for(checked: World) -> None:
+    """It answers nothing at all, and keeps its output open in a process of its own."""
+    pid = checked.root / "pid"
+    configure(checked, python=script(checked.root / "python", f"#!/bin/sh\nsleep 60 &\necho $! > {pid}\nwait\n"), timeout=1)
+    began = time.monotonic()
+
+    said = _push_only(checked)
+
+    assert said.code == 4
+    assert "can't be run" in said.err
+    assert time.monotonic() - began < 15
+    assert is_gone(int(pid.read_text()))
+
+
+def test_an_interpreter_is_named_from_the_queue(checked: World) -> None:
+    (checked.queue / "env").mkdir()
+    script(checked.queue / "env" / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    configure(checked, python="env/python")
+    checked.patch("change.patch", {"pkg/module.py": MODULE + b"x = 1\n"})
+
+    assert checked.pq("push", cwd=checked.checkout / "pkg").code == 0
+
+
+def test_without_the_managed_environment_nothing_is_let_through(checked: World) -> None:
+    configure(checked, python="managed")
+    (checked.queue / "pq.toml").write_text((checked.queue / "pq.toml").read_text() + 'requirements = "hooks/requirements/{pin}.txt"\n')
+
+    missing = _push_only(checked)
+    script(checked.queue / "hooks" / "requirements" / "v1.txt", "nothing==1\n")
+    unbuilt = checked.pq("push")
+
+    assert (missing.code, unbuilt.code) == (4, 4)
+    assert "pq: hooks/requirements/v1.txt is missing: the import check has no requirements for v1\n" in missing.err
+    assert unbuilt.err == "pq: the environment of the import check for v1 is not built\nhint: pq setup builds it\n"
+    assert git(checked.checkout, "status", "--porcelain") == ""
