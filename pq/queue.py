@@ -82,7 +82,9 @@ class Queue:
     def patch_file(self, name: str) -> Path:
         """The file of a patch. Raises PqError for a name that leads out of the patches folder."""
         if name.startswith("/") or ".." in name.split("/"):
-            raise PqError(f"Patch name {name} leads out of {self.relative(self.patches)}", hint=f"edit {self.relative(self.series_file)}")
+            raise PqError(
+                f"Patch name {name} leads out of {self.relative(self.patches)}", hint=f"edit {self.relative(self.series_file)}"
+            )
         return self.patches / name
 
     def read_patch(self, name: str) -> bytes:
@@ -91,7 +93,9 @@ class Queue:
         try:
             return place.read_bytes()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            raise PqError(f"Patch {name} has no file {self.relative(place)}", hint="put the file there, or take the line out of the series") from None
+            raise PqError(
+                f"Patch {name} has no file {self.relative(place)}", hint="put the file there, or take the line out of the series"
+            ) from None
 
     def unlisted(self) -> tuple[str, ...]:
         """Patch files that no series of the queue names."""
@@ -99,7 +103,11 @@ class Queue:
         for file in sorted((self.root / "series").glob("*")):
             if file.is_file():
                 listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
-        found = (path.relative_to(self.patches).as_posix() for path in sorted(self.patches.rglob("*")) if path.suffix in (".patch", ".diff"))
+        found = (
+            path.relative_to(self.patches).as_posix()
+            for path in sorted(self.patches.rglob("*"))
+            if path.suffix in (".patch", ".diff")
+        )
         return tuple(name for name in found if name not in listed)
 
     def stamp(self) -> str:
@@ -218,8 +226,8 @@ def _placed(fault: _Fault, text: str) -> ParseError:
             place = number, column
             break
     name = f"[{fault.table}] {fault.key}" if fault.table else f"[{fault.key}]"
-    line, column = place
-    return ParseError(f"{name} {fault}", file=FILE, line=line, text=lines[line - 1], column=column, hint=f"edit line {line} of {FILE}")
+    at, column = place
+    return ParseError(f"{name} {fault}", file=FILE, line=at, text=lines[at - 1], column=column, hint=f"edit line {at} of {FILE}")
 
 
 def _toml_error(error: tomllib.TOMLDecodeError, text: str) -> ParseError:
@@ -227,4 +235,6 @@ def _toml_error(error: tomllib.TOMLDecodeError, text: str) -> ParseError:
     numbers = [int(word.strip(",)")) for word in place.split() if word.strip(",)").isdigit()]
     line, column = (numbers[0], numbers[1]) if len(numbers) == 2 else (len(text.splitlines()) or 1, None)
     lines = text.splitlines() or [""]
-    return ParseError(message, file=FILE, line=line, text=lines[min(line, len(lines)) - 1], column=column, hint=f"edit line {line} of {FILE}")
+    return ParseError(
+        message, file=FILE, line=line, text=lines[min(line, len(lines)) - 1], column=column, hint=f"edit line {line} of {FILE}"
+    )

@@ -103,10 +103,13 @@ class World:
 
     def pq(self, *words: str, cwd: Path | None = None) -> Result:
         """Run pq's command line in this process, in the queue or in another folder."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", newline="\n") for _ in range(2))
+        raw = [io.BytesIO(), io.BytesIO()]
+        out, err = (io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n") for stream in raw)
         with contextlib.chdir(cwd or self.queue), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run(words)
-        printed = [stream.detach().getvalue().decode("utf-8", "surrogateescape") for stream in (_flushed(out), _flushed(err))]
+            out.flush()
+            err.flush()
+        printed = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in raw]
         assert "Traceback" not in printed[1], printed[1]
         return Result(code, *printed)
 
@@ -114,7 +117,11 @@ class World:
         """Run pq as a user does, in a process of its own."""
         done = subprocess.run(
             [sys.executable, "-m", "pq", *words],
-            cwd=cwd or self.queue, capture_output=True, check=False, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL,
+            cwd=cwd or self.queue,
+            capture_output=True,
+            check=False,
+            env={**os.environ, **self.environment},
+            stdin=subprocess.DEVNULL,
         )
         out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
         assert "Traceback" not in err, err
@@ -149,7 +156,9 @@ class World:
                 (scratch / path).unlink()
         _write(scratch, {path: content for path, content in files.items() if content is not None})
         git(scratch, "add", "-A", "--force")
-        diff = subprocess.run(["git", "diff", "--cached", "--binary", "--full-index", "-M"], cwd=scratch, capture_output=True, check=True).stdout
+        diff = subprocess.run(
+            ["git", "diff", "--cached", "--binary", "--full-index", "-M"], cwd=scratch, capture_output=True, check=True
+        ).stdout
         self.add(name, header + diff)
 
     def add(self, name: str, content: bytes) -> None:
@@ -163,11 +172,6 @@ class World:
     def files(self) -> dict[str, bytes]:
         """The tracked and untracked files of the checkout."""
         return snapshot(self.checkout)
-
-
-def _flushed(stream: io.TextIOWrapper) -> io.TextIOWrapper:
-    stream.flush()
-    return stream
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -20,7 +20,9 @@ from tests.conftest import PROJECT, git
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MARK = "=== end of command, exit code "
-DOCUMENTS = sorted(path.relative_to(PROJECT).as_posix() for path in (PROJECT / "docs").rglob("*.md") if _BLOCK.search(path.read_text()))
+DOCUMENTS = sorted(
+    path.relative_to(PROJECT).as_posix() for path in (PROJECT / "docs").rglob("*.md") if _BLOCK.search(path.read_text())
+)
 
 
 def steps(text: str) -> Iterator[tuple[str, str]]:
@@ -39,7 +41,14 @@ def session(commands: list[str], folder: Path) -> list[str]:
     script = "".join(f"{command}\n_code=$?; echo '{_MARK}'$_code; (exit $_code)\n" for command in commands)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash"], input=script, cwd=folder, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        ["bash"],
+        input=script,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     return [printed.partition("\n")[2] if number else printed for number, printed in enumerate(done.stdout.split(_MARK))][:-1]
 

@@ -42,13 +42,18 @@ def ask(path: Path, *, timeout: int) -> Interpreter:
     try:
         said, version, stamps = json.loads(_answer([str(path), "-I", "-c", _ASK], timeout))
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise NotChecked(f"the interpreter of the import check can't be run: {path} ({error})", hint="pq setup, or set [check] python in pq.toml") from None
+        raise NotChecked(
+            f"the interpreter of the import check can't be run: {path} ({error})",
+            hint="pq setup, or set [check] python in pq.toml",
+        ) from None
     return Interpreter(path, (version[0], version[1]), f"{path} {said} {stamps}")
 
 
 def _answer(command: list[str], timeout: int) -> str:
     """What a command prints; it is ended, with all that it started, when the time is over."""
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
         try:
             said, _ = process.communicate(timeout=timeout)
         finally:
@@ -85,7 +90,16 @@ def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) 
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     _do([sys.executable, "-m", "venv", str(folder)], progress)
-    install = [str(python_in(folder)), "-m", "pip", "install", "--no-deps", "--disable-pip-version-check", "-r", str(requirements)]
+    install = [
+        str(python_in(folder)),
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "-r",
+        str(requirements),
+    ]
     _do(install, progress)
     (folder / "complete").touch()
 
@@ -93,11 +107,16 @@ def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) 
 def _do(command: list[str], progress: Callable[[str], None]) -> None:
     """Run a command and pass its output on line by line."""
     said: list[str] = []
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             said.append(line.rstrip())
             progress(line.rstrip())
     if process.returncode:
         errors = [line for line in said if line.startswith("ERROR")] or said[-3:]
-        raise PqError(f"the environment of the import check can't be built: {' '.join(errors)}", hint="run pq setup again when the cause is gone")
+        raise PqError(
+            f"the environment of the import check can't be built: {' '.join(errors)}",
+            hint="run pq setup again when the cause is gone",
+        )

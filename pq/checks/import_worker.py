@@ -135,7 +135,10 @@ def failure(kind: str, error: BaseException, root: str) -> dict[str, Any]:
     said = [getattr(error, name, None) for name in ("filename", "lineno")]
     if all(said):
         file, line = said
-    text = [f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}"[:_LONGEST] for frame in inside[-_FRAMES:]]
+    text = [
+        f"{os.path.relpath(frame.filename, root)}:{frame.lineno} in {frame.name}: {frame.line}"[:_LONGEST]
+        for frame in inside[-_FRAMES:]
+    ]
     return {"failed": kind, "reason": f"{type(error).__name__}: {error}"[:_LONGEST], "file": file, "line": line, "text": text}
 
 

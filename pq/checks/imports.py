@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,20 +69,30 @@ def _run(request: Request, stage: Stage, folder: Path, said: Path) -> tuple[Mapp
         "probes": [str(probe) for probe in request.probes],
         "answer": write,
     }
-    command = [str(request.python), "-I", "-X", f"pycache_prefix={stage.bytecode}", str(Path(__file__).with_name("import_worker.py"))]
+    command = [
+        str(request.python),
+        "-I",
+        "-X",
+        f"pycache_prefix={stage.bytecode}",
+        str(Path(__file__).with_name("import_worker.py")),
+    ]
     with open(said, "wb") as output, contextlib.ExitStack() as closing:
         closing.callback(os.close, read)
         try:
             process = subprocess.Popen(
                 [*command, json.dumps(order)],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=work, pass_fds=(write,), start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=work,
+                pass_fds=(write,),
+                start_new_session=True,
             )
         finally:
             os.close(write)
         closing.callback(_end, process)
-        try:
-            code = process.wait(request.timeout)
-        except subprocess.TimeoutExpired:
+        code = _wait(process, request.timeout)
+        if code is None:
             return None, f"the import check took more than {request.timeout} seconds and was ended"
         os.set_blocking(read, False)
         answer = _read(read)
@@ -89,6 +100,16 @@ def _run(request: Request, stage: Stage, folder: Path, said: Path) -> tuple[Mapp
         ending = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
         return None, f"the interpreter {ending} during the imports, before it could answer"
     return answer, ""
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: int) -> int | None:
+    """The exit code, or None when the time is over. Popen.wait would hold a Ctrl-C back for so long that the worker outlives this process."""
+    end = time.monotonic() + timeout
+    while process.poll() is None:
+        if time.monotonic() > end:
+            return None
+        time.sleep(0.01)
+    return process.returncode
 
 
 def _read(pipe: int) -> Mapping[str, object] | None:

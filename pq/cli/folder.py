@@ -18,16 +18,34 @@ from pq.upstream import pypi
 
 
 @click.command("apply", cls=Command)
-@click.argument("patches", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="PATCH...")
-@click.option("-p", "strip", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Take N components off the paths.")
+@click.argument(
+    "patches", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="PATCH..."
+)
+@click.option(
+    "-p", "strip", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Take N components off the paths."
+)
 @click.option("-R", "reverse", is_flag=True, help="Take the patches back.")
 @click.option("--base", metavar="WHERE", help="What the patches were made against: a folder, a wheel, or pypi:NAME==VERSION.")
-@click.option("--onto", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR", help="The folder to change; else this one.")
+@click.option(
+    "--onto",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="The folder to change; else this one.",
+)
 @click.option("--check", "only_check", is_flag=True, help="Say what would happen, change nothing.")
-@click.option("--fuzz", type=click.IntRange(0, 3), default=0, metavar="N", help="Let N context lines differ where nothing better is known.")
+@click.option(
+    "--fuzz", type=click.IntRange(0, 3), default=0, metavar="N", help="Let N context lines differ where nothing better is known."
+)
 @click.pass_obj
 def apply_command(
-    settings: Settings, patches: tuple[Path, ...], strip: int, reverse: bool, base: str | None, onto: Path | None, only_check: bool, fuzz: int
+    settings: Settings,
+    patches: tuple[Path, ...],
+    strip: int,
+    reverse: bool,
+    base: str | None,
+    onto: Path | None,
+    only_check: bool,
+    fuzz: int,
 ) -> int:
     """Place PATCHes on a plain folder by the same proof as push: all files change, or none.
 
@@ -72,5 +90,3 @@ def _base(settings: Settings, where: str | None) -> Tree | None:
     if place.is_dir():
         return FolderTree(place)
     return folder.wheel_tree(place)
-
-

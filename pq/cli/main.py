@@ -77,8 +77,20 @@ def _common() -> list[click.Parameter]:
         (("-q", "--quiet"), "quiet", {"is_flag": True, "help": "Say nothing but what went wrong."}),
         (("-v", "--verbose"), "verbose", {"is_flag": True, "help": "Say more."}),
         (("--json",), "as_json", {"is_flag": True, "help": "Print one JSON document on standard output."}),
-        (("-C", "--directory"), "directory", {"type": click.Path(path_type=Path, exists=True, file_okay=False), "metavar": "DIR", "help": "Work as if started in DIR."}),
-        (("--queue",), "queue", {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."}),
+        (
+            ("-C", "--directory"),
+            "directory",
+            {
+                "type": click.Path(path_type=Path, exists=True, file_okay=False),
+                "metavar": "DIR",
+                "help": "Work as if started in DIR.",
+            },
+        ),
+        (
+            ("--queue",),
+            "queue",
+            {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."},
+        ),
         (("--series",), "series", {"metavar": "NAME", "help": "The series; else pq.toml's, or PQ_SERIES."}),
     ]
     return [

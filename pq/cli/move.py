@@ -21,7 +21,13 @@ def _push_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--atomic", is_flag=True, help="Push all of the patches or none.")
     @click.option("-n", "--dry-run", is_flag=True, help="Do everything but change the checkout.")
     @click.option("--no-check", is_flag=True, help="Do not ask hooks/pre-apply. pq status keeps saying so.")
-    @click.option("--fuzz", type=click.IntRange(0, 3), default=0, metavar="N", help="Let N context lines differ where nothing better is known.")
+    @click.option(
+        "--fuzz",
+        type=click.IntRange(0, 3),
+        default=0,
+        metavar="N",
+        help="Let N context lines differ where nothing better is known.",
+    )
     @functools.wraps(function)
     def wrapped(*, atomic: bool, dry_run: bool, no_check: bool, fuzz: int, **keywords: Any) -> Any:
         return function(options=PushOptions(atomic=atomic, dry_run=dry_run, check=not no_check, fuzz=fuzz), **keywords)

@@ -25,7 +25,12 @@ def next_command(settings: Settings, patch: str | None) -> None:
     names = [entry.name for entry in stack.order]
     here = stack.series.find(patch) if patch else stack.top
     following = names[names.index(here) + 1 :] if here in names else names
-    _print_one(settings, "next", following[0] if following else None, f"File series fully applied, ends at patch {names[-1]}" if names else "No patches in series")
+    _print_one(
+        settings,
+        "next",
+        following[0] if following else None,
+        f"File series fully applied, ends at patch {names[-1]}" if names else "No patches in series",
+    )
 
 
 @click.command("previous", cls=Command)
@@ -37,7 +42,9 @@ def previous_command(settings: Settings, patch: str | None) -> None:
     names = [entry.name for entry in stack.order]
     here = stack.series.find(patch) if patch else stack.top
     before = names[: names.index(here)] if here in names else []
-    _print_one(settings, "previous", before[-1] if before else None, "No patch stands before it" if here else "No patches applied")
+    _print_one(
+        settings, "previous", before[-1] if before else None, "No patch stands before it" if here else "No patches applied"
+    )
 
 
 @click.command("series", cls=Command)
@@ -48,7 +55,11 @@ def series_command(settings: Settings) -> None:
 
     workspace = settings.workspace()
     marks = settings.report.verbose or settings.report.as_json
-    states = status.patches(workspace) if marks else tuple(status.PatchState(name, applied=False, top=False, checked=None) for name in workspace.series.names)
+    states = (
+        status.patches(workspace)
+        if marks
+        else tuple(status.PatchState(name, applied=False, top=False, checked=None) for name in workspace.series.names)
+    )
     settings.report.result("series", states, report.series_lines(states, marks=settings.report.verbose))
 
 
@@ -68,7 +79,11 @@ def applied_command(settings: Settings, patch: str | None) -> None:
 def unapplied_command(settings: Settings, patch: str | None) -> None:
     """Print the patches that are not applied, or those of the series behind PATCH."""
     stack = settings.workspace().stack
-    names = list(stack.series.names[stack.series.names.index(stack.series.find(patch)) + 1 :]) if patch else [entry.name for entry in stack.unapplied]
+    names = (
+        list(stack.series.names[stack.series.names.index(stack.series.find(patch)) + 1 :])
+        if patch
+        else [entry.name for entry in stack.unapplied]
+    )
     top = stack.top
     _print_all(settings, "unapplied", names, f"File series fully applied, ends at patch {top}" if top else "No patches in series")
 
@@ -83,5 +98,3 @@ def _print_all(settings: Settings, key: str, names: list[str], otherwise: str) -
     if not names:
         raise NothingToDo(otherwise)
     settings.report.result(key, names, names)
-
-

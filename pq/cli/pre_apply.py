@@ -19,16 +19,23 @@ def main() -> int:
     try:
         verdict = _checker().judge(asked)
     except PqError as error:
-        print(f"reject\t{asked[0].patch}\t{error.fact}")
-        if error.hint:
-            print(f"reject\t{asked[0].patch}\thint: {error.hint}")
+        _reject(asked[0].patch, error.fact, *([f"hint: {error.hint}"] if error.hint else []))
         return 1
+    except OSError as error:
+        _reject(asked[0].patch, f"the check could not be made: {error}")
+        return 1
+    except KeyboardInterrupt:
+        return 130
     for patch, finding in verdict.rejected:
-        for line in finding.lines():
-            print(f"reject\t{patch}\t{line}")
+        _reject(patch, *finding.lines())
     for note in verdict.notes:
         print(f"note\t{note}")
     return 1 if verdict.rejected else 0
+
+
+def _reject(patch: str, *reasons: str) -> None:
+    for line in "\n".join(reasons).splitlines():
+        print(f"reject\t{patch}\t{line}")
 
 
 def _checker() -> Checker:

@@ -13,7 +13,10 @@ _SHOWN_LINES = 8
 def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
     """Why a patch does not belong there."""
     if failed.landed:
-        return [f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)", "hint: take its line out of the series"]
+        return [
+            f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)",
+            "hint: take its line out of the series",
+        ]
     lines = [f"pq: Patch {patch} does not apply; nothing of it was changed"]
     for refusal in failed.refusals:
         lines += [f"  {line}" for line in _refused(refusal, file)]

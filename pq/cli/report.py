@@ -81,7 +81,9 @@ class Report:
     def error(self, error: PqError) -> None:
         """A refusal: the fact, the place, the way out."""
         if self.as_json:
-            self.said.append({"event": "error", "fact": error.fact, "hint": error.hint, "exit_code": error.exit_code, **_place(error)})
+            self.said.append(
+                {"event": "error", "fact": error.fact, "hint": error.hint, "exit_code": error.exit_code, **_place(error)}
+            )
             return
         for line in error_lines(error):
             _err(line)
@@ -132,7 +134,10 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
         case events.Refused(patch, file, failed):
             return _refused(patch, file, failed)
         case events.Rejected(patch, reasons):
-            return [f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it", *(f"  {line}" for line in reasons)]
+            return [
+                f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
+                *(f"  {line}" for line in reasons),
+            ]
         case events.Noted(text):
             return [f"Checked: {text}"]
         case events.Passed(patches):
@@ -197,7 +202,11 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
 def ending_lines(endings: Sequence[PatchEnding], *, only_check: bool) -> list[str]:
     """Which patches of `pq apply` are in the folder, or would be."""
     lines: list[str] = []
-    done = "applied" if all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings) and not only_check else "would apply"
+    done = (
+        "applied"
+        if all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings) and not only_check
+        else "would apply"
+    )
     for ending in endings:
         if ending.ending is Ending.ALREADY:
             lines.append(f"{ending.patch}: already applied")

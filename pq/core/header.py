@@ -66,7 +66,10 @@ def _value(fields: email.message.Message, name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, email.header.Header):
         return str(value)
-    parts = (part if isinstance(part, str) else part.decode("utf-8", "surrogateescape") for part, _ in email.header.decode_header(value))
+    parts = (
+        part if isinstance(part, str) else part.decode("utf-8", "surrogateescape")
+        for part, _ in email.header.decode_header(value)
+    )
     return "".join(parts)
 
 

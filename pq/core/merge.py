@@ -161,7 +161,9 @@ def _loose(changes: Sequence[_Change], base: Lines, ours: Lines) -> Iterator[_Lo
     for number, change in enumerate(changes):
         below = changes[number + 1].start if number + 1 < len(changes) else len(base)
         up = down = 0
-        while change.start - up > above and _same(base, change.start - up, change.stop - up, ours, change.ours_start - up, change.ours_stop - up):
+        while change.start - up > above and _same(
+            base, change.start - up, change.stop - up, ours, change.ours_start - up, change.ours_stop - up
+        ):
             up += 1
         while change.stop + down < below and _same(
             base, change.start + down + 1, change.stop + down + 1, ours, change.ours_start + down + 1, change.ours_stop + down + 1

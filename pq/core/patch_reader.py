@@ -105,10 +105,20 @@ class _Reader:
             return self._git_section(line)
         if line.startswith(b"--- ") and self._peek(self.at + 1).startswith(b"+++ "):
             return self._plain_section()
-        if line.startswith(b"*** ") and self._peek(self.at + 1).startswith(b"--- ") and self._peek(self.at + 2).startswith(b"*****"):
-            raise self._error("a context diff; pq reads unified diffs", self.at, hint="make it again with diff -u, or convert it with filterdiff")
+        if (
+            line.startswith(b"*** ")
+            and self._peek(self.at + 1).startswith(b"--- ")
+            and self._peek(self.at + 2).startswith(b"*****")
+        ):
+            raise self._error(
+                "a context diff; pq reads unified diffs",
+                self.at,
+                hint="make it again with diff -u, or convert it with filterdiff",
+            )
         if _NORMAL.match(line) and self._peek(self.at + 1).startswith((b"< ", b"> ")):
-            raise self._error("a diff without names and context; pq reads unified diffs", self.at, hint="make it again with diff -u")
+            raise self._error(
+                "a diff without names and context; pq reads unified diffs", self.at, hint="make it again with diff -u"
+            )
         return None
 
     def _git_goes_on(self) -> bool:
@@ -124,7 +134,9 @@ class _Reader:
         """Refuse what is left of a file patch that did not begin, or went on: it would be passed over as prose."""
         line, above = self._peek(at), self._peek(at - 1)
         if _DIFFER.match(line) and (inside or above.startswith((b"diff ", b"====")) or line.startswith(b"Binary files ")):
-            raise self._error("this patch says that a binary file changed, but not how", at, hint="make it again with git diff --binary")
+            raise self._error(
+                "this patch says that a binary file changed, but not how", at, hint="make it again with git diff --binary"
+            )
         if _HUNK.match(line) and (inside or _LEADS_A_HUNK.match(above)):
             raise self._error("a hunk without a file above it", at, hint="it takes a --- and a +++ line")
         if at == self.behind and line[:1] in (b"+", b"-") and line.rstrip() not in (b"--", b"---"):
@@ -159,7 +171,9 @@ class _Reader:
             self.at += 1
             return self._file(section, first, change=self._binary())
         if _DIFFER.match(self._peek(self.at)):
-            raise self._error("this patch says that a binary file changed, but not how", self.at, hint="make it again with git diff --binary")
+            raise self._error(
+                "this patch says that a binary file changed, but not how", self.at, hint="make it again with git diff --binary"
+            )
         return self._file(section, first)
 
     def _plain_section(self) -> FilePatch:
@@ -184,7 +198,8 @@ class _Reader:
             raise self._error("expected a hunk (@@ -…)", self.at, hint="the patch may have been cut")
         read = PatchSet(text)[0]
         return tuple(
-            _own(hunk, number, begin + 1, crlf=section.crlf) for number, (hunk, begin) in enumerate(zip(read, begins, strict=True), 1)
+            _own(hunk, number, begin + 1, crlf=section.crlf)
+            for number, (hunk, begin) in enumerate(zip(read, begins, strict=True), 1)
         )
 
     def _hunk(self) -> list[str]:
@@ -205,7 +220,9 @@ class _Reader:
                 if old == new and old + trimmed <= _CONTEXT and trimmed < len(text) - 1:
                     text += [" \n"] * old
                     break
-                raise self._error(f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint="the patch may have been cut")
+                raise self._error(
+                    f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint="the patch may have been cut"
+                )
             line = self.lines[self.at]
             mark = b" " if line in (b"\n", b"\r\n") else line[:1]
             old -= mark in (b" ", b"-")
@@ -286,15 +303,21 @@ class _Reader:
             crlf=section.crlf,
         )
         if not hunks and change is None and _lacks_hunks(made):
-            raise self._error("this file patch says no change, or its hunks are missing", section.line, hint="the patch may have been cut")
+            raise self._error(
+                "this file patch says no change, or its hunks are missing", section.line, hint="the patch may have been cut"
+            )
         return made
 
     def _action(self, section: _Section, hunks: tuple[Hunk, ...]) -> Action:
         said, (old, new) = section.said, section.names
         plain = hunks[0] if not section.git and len(hunks) == 1 else None  # diff -N without git says it by the @@ line alone
         claims = {
-            Action.CREATE: "new file mode" in said or old == _NULL or (plain is not None and not plain.old and not plain.old_start),
-            Action.DELETE: "deleted file mode" in said or new == _NULL or (plain is not None and not plain.new and not plain.new_start),
+            Action.CREATE: "new file mode" in said
+            or old == _NULL
+            or (plain is not None and not plain.old and not plain.old_start),
+            Action.DELETE: "deleted file mode" in said
+            or new == _NULL
+            or (plain is not None and not plain.new and not plain.new_start),
             Action.RENAME: any(key.startswith("rename ") for key in said),
             Action.COPY: any(key.startswith("copy ") for key in said),
         }
@@ -320,7 +343,11 @@ class _Reader:
             if stripped == [None, None]:
                 raise self._error(f"the diff --git line does not name one file with -p{self.strip}", section.line)
         if stripped == [None, None]:
-            raise self._error(f"no file name is left after -p{self.strip}", section.line, hint=f"write -p{max(self.strip - 1, 0)} behind the patch in the series")
+            raise self._error(
+                f"no file name is left after -p{self.strip}",
+                section.line,
+                hint=f"write -p{max(self.strip - 1, 0)} behind the patch in the series",
+            )
         old_path, new_path = (self._safe(name, section.line) for name in stripped)
         if action is Action.CREATE:
             return None, new_path or old_path

@@ -145,7 +145,9 @@ def _by_text(ours: Lines, file: FilePatch) -> Placed | Refused:
     if isinstance(found, Refused):
         return found
     places = (found.hunks[0].line, lines[0])
-    return Refused(Reason.AMBIGUOUS, file.hunks[0], places, file.hunks[0].old, detail="at the second of these lines it seems to have landed")
+    return Refused(
+        Reason.AMBIGUOUS, file.hunks[0], places, file.hunks[0].old, detail="at the second of these lines it seems to have landed"
+    )
 
 
 def _fits_without_cr(now: bytes, file: FilePatch) -> bool:
@@ -255,7 +257,12 @@ def _stand_as_stated(lines: Lines, hunks: Sequence[Hunk]) -> bool:
     behind = 0
     for hunk in hunks:
         start = hunk.position
-        if start < behind or not _stands(lines, hunk, start) or not _fits_edges(lines, hunk, start) or not (hunk.old or not lines):
+        if (
+            start < behind
+            or not _stands(lines, hunk, start)
+            or not _fits_edges(lines, hunk, start)
+            or not (hunk.old or not lines)
+        ):
             return False
         behind = start + len(hunk.old)
     return True

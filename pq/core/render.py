@@ -34,7 +34,9 @@ class FileChange:
 def render(changes: Iterable[FileChange]) -> bytes:
     """The diff of these changes; empty for changes that change nothing."""
     ordered = sorted(changes, key=lambda change: paths.raw(change.new_path))
-    return b"".join(part for change in ordered if change.old != change.new or change.old_path != change.new_path for part in _file(change))
+    return b"".join(
+        part for change in ordered if change.old != change.new or change.old_path != change.new_path for part in _file(change)
+    )
 
 
 def _file(change: FileChange) -> Iterator[bytes]:

@@ -137,7 +137,9 @@ def read(data: bytes, *, file: str) -> Series:
 def _pin(line: bytes, number: int, file: str) -> Pin:
     found = _PIN.match(_bare(line))
     if found is None:
-        raise _error("expected # pq-pin: RELEASE, and behind it at most a whole commit id", file, number, line, line.index(b":") + 1)
+        raise _error(
+            "expected # pq-pin: RELEASE, and behind it at most a whole commit id", file, number, line, line.index(b":") + 1
+        )
     return Pin(_text(found["release"]), _text(found["commit"] or b"") or None)
 
 
@@ -175,7 +177,10 @@ def _refuse_double(entry: Entry, before: Sequence[Entry], line: bytes, file: str
         if other.name == entry.name:
             raise _error(
                 f"Patch {entry.name} is listed twice, on lines {other.line} and {entry.line}",
-                file, entry.line, line, len(line) - len(line.lstrip(_BLANKS)),
+                file,
+                entry.line,
+                line,
+                len(line) - len(line.lstrip(_BLANKS)),
             )
 
 

@@ -53,7 +53,9 @@ def to_push(stack: Stack, goal: str | int | None) -> tuple[Entry, ...]:
             raise NothingToDo(f"Patch {name} is currently applied", hint=f"pq goto {name} pops what is above it")
         names = [entry.name for entry in left]
         if name not in names:
-            raise PqError(f"Patch {name} is held back by its guards", hint="take the guard out of the series, or name the patch's guard")
+            raise PqError(
+                f"Patch {name} is held back by its guards", hint="take the guard out of the series, or name the patch's guard"
+            )
         return left[: names.index(name) + 1]
     if not stack.order:
         raise NothingToDo("No patches in series", hint="write the name of a patch into the series file")
@@ -82,5 +84,3 @@ def find_applied(stack: Stack, given: str) -> str:
     if name not in stack.applied:
         raise PqError(f"Patch {name} is not applied", hint="pq applied lists the patches that are")
     return name
-
-

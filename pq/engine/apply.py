@@ -197,5 +197,3 @@ def _new_content(file: FilePatch) -> bytes:
     if file.binary is not None:
         return file.binary.forward.apply(b"") if file.binary.forward.literal else b""
     return b"".join(line for hunk in file.hunks for line in hunk.new)
-
-

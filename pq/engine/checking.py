@@ -60,7 +60,10 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
         return environment.ask(queue.root / named if len(named.parts) > 1 else named, timeout=check.timeout)
     file = requirements_file(queue, pin)
     if not file.is_file():
-        raise NotChecked(f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}", hint="write it, or set [check] requirements in pq.toml")
+        raise NotChecked(
+            f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}",
+            hint="write it, or set [check] requirements in pq.toml",
+        )
     folder = environment.managed(file.read_bytes(), cache())
     if not environment.is_complete(folder):
         raise NotChecked(f"the environment of the import check for {pin.release} is not built", hint="pq setup builds it")
@@ -110,7 +113,9 @@ class Checker:
         stage.update(tree, lambda staged: self._changes(staged, tree))
         self.progress(f"importing {', '.join(check.modules)}")
         probes = tuple(sorted((self.queue.root / "hooks" / "probes").glob("*.py")))
-        request = imports.Request(self.python.path, stage.files / check.root, check.modules, check.stand_ins, probes, check.timeout)
+        request = imports.Request(
+            self.python.path, stage.files / check.root, check.modules, check.stand_ins, probes, check.timeout
+        )
         return imports.check(request, stage)
 
     def _changes(self, staged: str | None, tree: str) -> Iterable[tuple[str, File | None]]:
@@ -164,5 +169,3 @@ class Checker:
 def _note(imported: Imported) -> str:
     stood = f", with stand-ins for {', '.join(imported.stood_in)}" if imported.stood_in else ""
     return f"imported {imported.modules} modules in {imported.seconds:.1f} s{stood}; all probes passed"
-
-

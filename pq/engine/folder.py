@@ -111,7 +111,9 @@ class Overlay:
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at the path."""
-        return any(file is not None and name.startswith(f"{path}/") for name, file in self.changes.items()) or self.below.is_folder(path)
+        return any(
+            file is not None and name.startswith(f"{path}/") for name, file in self.changes.items()
+        ) or self.below.is_folder(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ from pq.repo.transaction import write_synced
 
 _KEPT = 5000
 _SHOWN, _SHOWN_WIDTH = 12, 200
+_GRACE = 1.0
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,16 @@ class Gate:
             for number, candidate in enumerate(candidates)
             if not self.passed(candidate.before, candidate.commit.tree, final=number == last)
         ]
-        return [candidate for number, candidate in enumerate(candidates) if number in unknown or number == last] if unknown else ()
+        return (
+            [candidate for number, candidate in enumerate(candidates) if number in unknown or number == last] if unknown else ()
+        )
 
     def _require_hook(self) -> None:
         if not self.hook.is_file():
-            raise NotChecked("hooks/pre-apply is missing, so nothing can be checked", hint="pq init puts the shipped one there, --no-check goes without")
+            raise NotChecked(
+                "hooks/pre-apply is missing, so nothing can be checked",
+                hint="pq init puts the shipped one there, --no-check goes without",
+            )
         if not os.access(self.hook, os.X_OK):
             raise NotChecked("hooks/pre-apply is not executable", hint=f"chmod +x {self.hook}")
 
@@ -90,19 +97,14 @@ class Gate:
             PATH=path,
         )
         try:
-            done = subprocess.run(
-                [str(self.hook)], input=asked.encode("utf-8", "surrogateescape"), stdout=subprocess.PIPE,
-                env=variables, cwd=workspace.queue.root, check=False,
-            )
+            code, output = _ask([str(self.hook)], asked.encode("utf-8", "surrogateescape"), variables, workspace.queue.root)
         except OSError as error:
             raise NotChecked(f"hooks/pre-apply can't be run: {error.strerror}", hint="see its first line") from None
-        said = done.stdout.decode("utf-8", "surrogateescape").splitlines()
+        said = output.decode("utf-8", "surrogateescape").splitlines()
         for line in said:
             if line.startswith("note\t"):
                 self.tell(events.Noted(line.removeprefix("note\t")))
-        if done.returncode == 0:
-            return None
-        return _rejection(candidates, said, done.returncode)
+        return _rejection(candidates, said, code) if code else None
 
     def _remember(self, candidates: Sequence[Candidate]) -> None:
         verdicts = dict(self._verdicts.get(self._configuration, {}))
@@ -149,6 +151,21 @@ class Gate:
                 content = place.read_bytes()
                 digest.update(f"\n{queue.relative(place)} {len(content)}\n".encode("utf-8", "surrogateescape") + content)
         return digest.hexdigest()
+
+
+def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder: Path) -> tuple[int, bytes]:
+    """Exit code and output of the hook. When interrupted, the hook is given the time to end what it started."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=folder) as process:
+        try:
+            output, _ = process.communicate(asked)
+        except BaseException:
+            for number in (signal.SIGINT, signal.SIGKILL):  # a Ctrl-C went to the hook as well, a kill -INT to pq alone
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_GRACE)
+                    break
+                process.send_signal(number)
+            raise
+    return process.returncode, output
 
 
 def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:

@@ -31,7 +31,9 @@ def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> 
 
 def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
     if edited := workspace.edited():
-        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint=f"pq pop {_below(workspace, edited[0])}, then push again")
+        raise NotClean(
+            f"Patch {edited[0]} was changed since it was pushed", hint=f"pq pop {_below(workspace, edited[0])}, then push again"
+        )
     built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, tell, fuzz=options.fuzz)
     candidates, outcome = built.candidates, Outcome.DONE
     if built.refused is not None:

@@ -57,7 +57,9 @@ def init(folder: Path, *, source: str, pin: str, checkout_path: str) -> tuple[st
     config = f"[upstream]\nsource = {json.dumps(source)}\ncheckout = {json.dumps(checkout_path)}\nseries = {json.dumps(pin)}\n"
     if source.startswith("pypi:"):
         config = config.replace("checkout =", 'prefix = "python"\ncheckout =', 1)
-    ignored = f"/{checkout_path.strip('/')}/\n" if not os.path.isabs(checkout_path) and ".." not in Path(checkout_path).parts else ""
+    ignored = (
+        f"/{checkout_path.strip('/')}/\n" if not os.path.isabs(checkout_path) and ".." not in Path(checkout_path).parts else ""
+    )
     files = {
         FILE: config,
         f"series/{pin}": f"# pq-pin: {pin}\n",
@@ -141,7 +143,9 @@ def _from_git(opened: Checkout, queue: Queue, release: str, _: str, progress: Pr
     try:
         git.run("fetch", "--quiet", "--no-tags", "--", place, git_releases.refspec(release, target), cwd=opened.root)
     except PqError as error:
-        raise PqError(f"{release} can't be fetched from {source}: {error.fact}", hint="is [upstream] source right, and is there such a tag?") from None
+        raise PqError(
+            f"{release} can't be fetched from {source}: {error.fact}", hint="is [upstream] source right, and is there such a tag?"
+        ) from None
     return opened.peel_release(release)
 
 
@@ -172,7 +176,10 @@ def _environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
         return False
     requirements = checking.requirements_file(queue, pin)
     if not requirements.is_file():
-        raise PqError(f"{queue.relative(requirements)} is missing: the import check has no requirements for {pin.release}", hint="write it, or set [check] python")
+        raise PqError(
+            f"{queue.relative(requirements)} is missing: the import check has no requirements for {pin.release}",
+            hint="write it, or set [check] python",
+        )
     folder = environment.managed(requirements.read_bytes(), checking.cache())
     if environment.is_complete(folder):
         return False

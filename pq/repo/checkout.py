@@ -84,10 +84,14 @@ class Checkout:
             commit = commits.read(self.objects, oid)
             patch = commits.as_patch(commit)
             if not commit.parents:
-                raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint="pq setup shows what the series is made for")
+                raise NotClean(
+                    f"The checkout does not stand on the pin {pin[:12]}", hint="pq setup shows what the series is made for"
+                )
             if patch is None or len(commit.parents) > 1:
                 if not self.repository.descendant_of(pygit2.Oid(hex=oid), pygit2.Oid(hex=pin)):
-                    raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint="is this the checkout of this series?")
+                    raise NotClean(
+                        f"The checkout does not stand on the pin {pin[:12]}", hint="is this the checkout of this series?"
+                    )
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",

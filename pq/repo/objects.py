@@ -73,11 +73,17 @@ class Objects:
         else:
             done = subprocess.run(
                 ["git", "index-pack", "--stdin"],
-                input=_pack(list(self._pending.values())), capture_output=True, check=False,
-                cwd=self.repository.path, env=environment(GIT_DIR=self.repository.path),
+                input=_pack(list(self._pending.values())),
+                capture_output=True,
+                check=False,
+                cwd=self.repository.path,
+                env=environment(GIT_DIR=self.repository.path),
             )
             if done.returncode:
-                raise PqError(f"git could not store the new objects: {done.stderr.decode(errors='replace').strip()}", hint="is the disk full?")
+                raise PqError(
+                    f"git could not store the new objects: {done.stderr.decode(errors='replace').strip()}",
+                    hint="is the disk full?",
+                )
         self._pending.clear()
 
     def tree(self, oid: str) -> dict[str, Node]:
@@ -121,7 +127,9 @@ class Objects:
     def write_tree(self, names: dict[str, Node]) -> str:
         """Keep a folder; its id."""
         ordered = sorted(names.items(), key=lambda item: paths.raw(item[0]) + (b"/" if item[1][0] == FOLDER else b""))
-        oid = self.write("tree", b"".join(b"%o %s\0%s" % (mode, paths.raw(name), bytes.fromhex(sha)) for name, (mode, sha) in ordered))
+        oid = self.write(
+            "tree", b"".join(b"%o %s\0%s" % (mode, paths.raw(name), bytes.fromhex(sha)) for name, (mode, sha) in ordered)
+        )
         self._trees[oid] = names
         return oid
 

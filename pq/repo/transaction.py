@@ -57,7 +57,9 @@ class Mover:
         try:
             lock.acquire()
         except filelock.Timeout:
-            raise NotClean(f"another pq is at work here{_process(holder)}", hint="wait for it, or end it and run the command again") from None
+            raise NotClean(
+                f"another pq is at work here{_process(holder)}", hint="wait for it, or end it and run the command again"
+            ) from None
         try:
             holder.write_text(str(os.getpid()))
             yield
@@ -77,7 +79,9 @@ class Mover:
             os.utime(self._journal)
             self.objects.repository.references[branch].set_target(pygit2.Oid(hex=new), "pq: move")
         except BaseException:
-            with contextlib.suppress(OSError, PqError, pygit2.GitError):  # what can't be taken back now, the next command takes back
+            with contextlib.suppress(
+                OSError, PqError, pygit2.GitError
+            ):  # what can't be taken back now, the next command takes back
                 self.recover()
             raise
         self._journal.unlink()
@@ -85,7 +89,9 @@ class Mover:
     def require_clear(self, old: str, new: str) -> Changes:
         """What a move would change. Raises NotClean if edits, or a running git, are in the way."""
         if Path(self.objects.repository.path, "index.lock").exists():
-            raise NotClean("git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running")
+            raise NotClean(
+                "git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running"
+            )
         changes = self._changes(old, new)
         if blocking := self.worktree.in_the_way(changes):
             raise NotClean(
@@ -115,7 +121,9 @@ class Mover:
         """The user may have committed, or switched to another branch, while the hook was running."""
         references = self.objects.repository.references
         if references["HEAD"].target != branch or str(references[branch].target) != old:
-            raise NotClean(f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again")
+            raise NotClean(
+                f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again"
+            )
 
     def _drop_own_locks(self, branch: str) -> None:
         began = self._journal.stat().st_mtime

@@ -77,7 +77,9 @@ class Worktree:
                     index.remove(path)
             index.write()
         except pygit2.GitError as error:
-            raise PqError(f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?") from None
+            raise PqError(
+                f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
+            ) from None
 
     def switch_back(self, changes: Changes) -> tuple[str, ...]:
         """Undo a switch that was interrupted; the paths that are neither old nor new, which are left alone."""

@@ -67,12 +67,19 @@ def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], No
         progress(f"fetching {name} {version}")
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
         done = subprocess.run(
-            [*command, "--dest", str(folder), f"{name}=={version}"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            [*command, "--dest", str(folder), f"{name}=={version}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         found = _find(name, version, folder)
         if done.returncode or found is None:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            raise PqError(f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}", hint="is there such a release, and a way to the package index?")
+            raise PqError(
+                f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}",
+                hint="is there such a release, and a way to the package index?",
+            )
     return Wheel(found)
 
 

@@ -107,7 +107,13 @@ def tools(case: Case, twice: Case) -> tuple[Tool, ...]:
         Tool("git", case, (Step("git apply, all in one call", ("git", "apply", *mails)),), ".git/mails"),
         Tool("git", case, (Step(AM, ("git", "am", "--quiet", *mails)),), ".git/mails"),
         Tool("quilt", case, quilt, "patches", ("rm", "-r", "-f", ".git")),
-        Tool("stg", case, (Step("stg import -s", ("stg", "import", "-s", ".git/mails/series")), *stg), ".git/mails", ("stg", "init")),
+        Tool(
+            "stg",
+            case,
+            (Step("stg import -s", ("stg", "import", "-s", ".git/mails/series")), *stg),
+            ".git/mails",
+            ("stg", "init"),
+        ),
         Tool("guilt", case, guilt, ".git/patches/main", ("guilt", "init")),
     )
 
@@ -198,9 +204,18 @@ def environment() -> dict[str, str]:
     """Nothing of the user's configuration; no gc in the background of what is timed next; Python may keep bytecode, as it does for users."""
     dropped = ("GIT_", "QUILT", "PQ_", "GUILT", "STGIT", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    identity = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))}
+    identity = {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+    }
     settings = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "gc.auto", "GIT_CONFIG_VALUE_0": "0"}
-    return kept | identity | settings | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "QUILTRC": os.devnull, "LC_ALL": "C.UTF-8"}
+    return (
+        kept
+        | identity
+        | settings
+        | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "QUILTRC": os.devnull, "LC_ALL": "C.UTF-8"}
+    )
 
 
 def call(*command: str, cwd: Path) -> bytes:
@@ -249,7 +264,11 @@ def table(rows: Sequence[tuple[str, str]], times: Mapping[str, list[float]]) -> 
     lines = [f"{'':46} {'median':>9} {'least':>9} {'most':>9}   seconds"]
     for row, executable in rows:
         found = times.get(row)
-        cells = " ".join(f"{value:9.3f}" for value in (median(found), min(found), max(found))) if found else f"missing: {executable} is not installed"
+        cells = (
+            " ".join(f"{value:9.3f}" for value in (median(found), min(found), max(found)))
+            if found
+            else f"missing: {executable} is not installed"
+        )
         lines.append(f"{row:46} {cells}")
     return lines
 
@@ -279,7 +298,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pq-bench-") as name:
         folder = Path(name).resolve()
         make_upstream(folder / "upstream", old)
-        case, doubled = (make_case(folder / "upstream", folder / f"queue-{len(paths)}", old, new, paths) for paths in (once, twice))
+        case, doubled = (
+            make_case(folder / "upstream", folder / f"queue-{len(paths)}", old, new, paths) for paths in (once, twice)
+        )
         every = tools(case, doubled)
         copy(every[0], folder / "pushed")
         call(PQ, "push", cwd=folder / "pushed")  # for pq top, and so that no round pays for compiling pq itself
@@ -289,7 +310,9 @@ def main() -> None:
                     print(f"  round {number + 1}: {tool.steps[0].row} …\033[K", end="\r", file=sys.stderr)
                 measure(tool, folder / "copy", times)
             measure_top(folder / "pushed", times)
-    counts = " and ".join(f"{len(paths)} patches on {sum(len(old[path][1]) for path in paths) / 1e6:.1f} MB" for paths in (once, twice))
+    counts = " and ".join(
+        f"{len(paths)} patches on {sum(len(old[path][1]) for path in paths) / 1e6:.1f} MB" for paths in (once, twice)
+    )
     print(f"{counts} of sglang {OLD} ({len(old)} files); {options.rounds} rounds, pq top {CALLS} times in each\n")
     rows = [(step.row, tool.executable) for tool in every for step in tool.steps]
     print("\n".join([*table([*rows, (TOP, PQ), (BARE, "python")], times), "", *judgement(times)]))

@@ -20,13 +20,20 @@ def checked(world: World) -> World:
 
 
 def configure(
-    world: World, *, modules: Sequence[str] = ("pkg.module",), python: str | Path = sys.executable, stand_ins: Sequence[str] = (), timeout: int = 30
+    world: World,
+    *,
+    modules: Sequence[str] = ("pkg.module",),
+    python: str | Path = sys.executable,
+    stand_ins: Sequence[str] = (),
+    timeout: int = 30,
 ) -> None:
     """Write the table [check] anew."""
     file = world.queue / "pq.toml"
     upstream = file.read_text().partition("[check]")[0]
     file.write_text(
-        f'{upstream}[check]\nmodules = {list(modules)!r}\npython = "{python}"\nstand_ins = {list(stand_ins)!r}\ntimeout = {timeout}\n'.replace("'", '"')
+        f'{upstream}[check]\nmodules = {list(modules)!r}\npython = "{python}"\nstand_ins = {list(stand_ins)!r}\ntimeout = {timeout}\n'.replace(
+            "'", '"'
+        )
     )
 
 

@@ -28,7 +28,10 @@ def test_a_missing_hook_lets_nothing_through(stacked: World) -> None:
 
     said = _rejected(stacked)
 
-    assert said.err == "pq: hooks/pre-apply is missing, so nothing can be checked\nhint: pq init puts the shipped one there, --no-check goes without\n"
+    assert (
+        said.err
+        == "pq: hooks/pre-apply is missing, so nothing can be checked\nhint: pq init puts the shipped one there, --no-check goes without\n"
+    )
 
 
 def test_a_hook_that_is_not_executable_lets_nothing_through(stacked: World) -> None:
@@ -72,7 +75,10 @@ def test_a_hook_that_names_no_patch_of_this_push_rejects_all_the_same(stacked: W
 
 
 def test_a_hook_that_names_a_patch_rejects_it_and_keeps_what_is_below(stacked: World) -> None:
-    _hook(stacked, "#!/bin/sh\ngrep -q two.patch && printf 'reject\\ttwo.patch\\tno\\nreject\\ttwo.patch\\tnever\\n' && exit 1\nexit 0\n")
+    _hook(
+        stacked,
+        "#!/bin/sh\ngrep -q two.patch && printf 'reject\\ttwo.patch\\tno\\nreject\\ttwo.patch\\tnever\\n' && exit 1\nexit 0\n",
+    )
 
     said = stacked.pq("push", "-a")
 
@@ -82,7 +88,10 @@ def test_a_hook_that_names_a_patch_rejects_it_and_keeps_what_is_below(stacked: W
 
 
 def test_the_hook_is_told_what_the_contract_says(stacked: World) -> None:
-    _hook(stacked, '#!/bin/sh\ncat > asked\nprintf "%s\\n" "$GIT_DIR" "$PQ_QUEUE" "$PQ_CHECKOUT" "$PQ_SERIES" "$PWD" > told\ngit ls-tree -r "$(cut -f3 asked | tail -1)" > tree\n')
+    _hook(
+        stacked,
+        '#!/bin/sh\ncat > asked\nprintf "%s\\n" "$GIT_DIR" "$PQ_QUEUE" "$PQ_CHECKOUT" "$PQ_SERIES" "$PWD" > told\ngit ls-tree -r "$(cut -f3 asked | tail -1)" > tree\n',
+    )
 
     stacked.pq("push", "-a", cwd=stacked.checkout / "pkg")
 
@@ -153,7 +162,10 @@ def test_a_check_that_fails_takes_the_verdict_back(stacked: World) -> None:
 def test_a_note_of_the_hook_is_passed_on(stacked: World) -> None:
     _hook(stacked, "#!/bin/sh\nprintf 'note\\tall well\\nchatter\\n'\n")
 
-    assert stacked.pq("push", "-a").out == "Applying patch one.patch\nApplying patch two.patch\nChecked: all well\nNow at patch two.patch\n"
+    assert (
+        stacked.pq("push", "-a").out
+        == "Applying patch one.patch\nApplying patch two.patch\nChecked: all well\nNow at patch two.patch\n"
+    )
 
 
 def test_a_hook_that_leaves_a_child_behind_holds_nobody_up(stacked: World) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -45,24 +46,6 @@ def test_a_syntax_error_is_shown_with_line_caret_and_hunk(checked: World) -> Non
     assert "          return (2\n                 ^\n" in said
 
 
-def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(checked: World) -> None:
-    pid = checked.root / "pid"
-    line = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
-    checked.patch("change.patch", {"pkg/module.py": MODULE + line.encode()})
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pq", "push"], cwd=checked.queue, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while not pid.exists() or not pid.read_text():
-        time.sleep(0.01)
-
-    with nothing_changed(checked):
-        os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=10)
-
-    assert (process.returncode, err.strip()) == (130, "pq: interrupted")
-    assert is_gone(int(pid.read_text()))
-
-
 def test_a_check_sees_the_candidate_and_not_the_last_one(checked: World) -> None:
     """The staged copy and its bytecode follow the tree, back and forth, whatever the file times."""
     checked.patch("bad.patch", {"pkg/module.py": MODULE.replace(b"return 2", b"return 9") + b"assert False\n"})
@@ -96,7 +79,41 @@ def test_the_staged_copy_reaches_nothing_behind_a_symlink(checked: World) -> Non
 def test_an_import_error_names_the_hunk(checked: World) -> None:
     said = _rejected(checked, MODULE + b"import nowhere\n")
 
-    assert "  pkg/module.py:14: ModuleNotFoundError: No module named 'nowhere', by hunk 1 (patches/change.patch:5) [import]\n" in said
+    assert (
+        "  pkg/module.py:14: ModuleNotFoundError: No module named 'nowhere', by hunk 1 (patches/change.patch:5) [import]\n"
+        in said
+    )
+
+
+def test_a_reason_of_several_lines_is_shown_whole(checked: World) -> None:
+    said = _rejected(checked, MODULE + b"raise ValueError('first\\n\\nthird')\n")
+
+    assert "ValueError: first\n  \n  third, by hunk 1 (patches/change.patch:5) [import]\n" in said
+
+
+@pytest.mark.parametrize("whom", [os.kill, os.killpg])
+def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(checked: World, whom: Callable[[int, int], None]) -> None:
+    """A Ctrl-C at a terminal goes to all of pq's processes, a kill -INT to one."""
+    pid = checked.root / "pid"
+    line = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    checked.patch("change.patch", {"pkg/module.py": MODULE + line.encode()})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pq", "push"],
+        cwd=checked.queue,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not pid.exists() or not pid.read_text():
+        time.sleep(0.01)
+
+    with nothing_changed(checked):
+        whom(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+
+    assert (process.returncode, err.strip()) == (130, "pq: interrupted")
+    assert is_gone(int(pid.read_text()))
 
 
 def test_the_first_patch_to_blame_is_named(checked: World) -> None:
@@ -157,7 +174,9 @@ def test_an_interpreter_is_named_from_the_queue(checked: World) -> None:
 
 def test_without_the_managed_environment_nothing_is_let_through(checked: World) -> None:
     configure(checked, python="managed")
-    (checked.queue / "pq.toml").write_text((checked.queue / "pq.toml").read_text() + 'requirements = "hooks/requirements/{pin}.txt"\n')
+    (checked.queue / "pq.toml").write_text(
+        (checked.queue / "pq.toml").read_text() + 'requirements = "hooks/requirements/{pin}.txt"\n'
+    )
 
     missing = _push_only(checked)
     script(checked.queue / "hooks" / "requirements" / "v1.txt", "nothing==1\n")

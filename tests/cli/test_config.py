@@ -20,7 +20,10 @@ MEANING = {
     "": ("1: [upstream] source is missing", 1),
     '[upstream]\nsource = "../upstream"\n': ("1: [upstream] series is missing", 1),
     '[upstream]\nsource = "../upstream"\n  series = 1\n': ("3: [upstream] series has to be a string", 3),
-    '[upstream]\nsource = "../upstream"\nseries = "v1"\nbranch = "x"\n': ("4: [upstream] branch is not known; there are: source, ", 1),
+    '[upstream]\nsource = "../upstream"\nseries = "v1"\nbranch = "x"\n': (
+        "4: [upstream] branch is not known; there are: source, ",
+        1,
+    ),
     GOOD + '[chekc]\nmodules = ["pkg"]\n': ("4: [chekc] is not known; there are: upstream, check", 1),
     GOOD + '[check]\nmodules = "pkg"\n': ("5: [check] modules has to be a list of strings", 1),
     GOOD + "[check]\nmodules = [1]\n": ("5: [check] modules has to be a list of strings", 1),

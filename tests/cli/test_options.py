@@ -12,11 +12,35 @@ import pytest
 from tests.conftest import World, git
 
 REPORTING = [
-    ("push", "-n"), ("push", "-a"), ("pop", "-a"), ("goto", "two"), ("top",), ("next",), ("previous",), ("series",), ("applied",), ("unapplied",),
-    ("files",), ("patches", "numbers.txt"), ("show", "one"), ("status",), ("check",), ("verify",), ("setup",), ("init", "--source", "x", "--pin", "v1"),
+    ("push", "-n"),
+    ("push", "-a"),
+    ("pop", "-a"),
+    ("goto", "two"),
+    ("top",),
+    ("next",),
+    ("previous",),
+    ("series",),
+    ("applied",),
+    ("unapplied",),
+    ("files",),
+    ("patches", "numbers.txt"),
+    ("show", "one"),
+    ("status",),
+    ("check",),
+    ("verify",),
+    ("setup",),
+    ("init", "--source", "x", "--pin", "v1"),
     ("apply", "patches/one.patch", "--onto", "../upstream", "--check"),
 ]
-REFUSED = [("push", "nix"), ("goto", "nix"), ("files", "nix"), ("bogus",), ("push", "--bogus"), ("--series", "v9", "top"), ("--queue", "..", "top")]
+REFUSED = [
+    ("push", "nix"),
+    ("goto", "nix"),
+    ("files", "nix"),
+    ("bogus",),
+    ("push", "--bogus"),
+    ("--series", "v9", "top"),
+    ("--queue", "..", "top"),
+]
 
 
 @pytest.mark.parametrize("words", [*REPORTING, *REFUSED])
@@ -84,7 +108,9 @@ def test_options_stand_before_the_command_or_behind_it(stacked: World, words: tu
     assert stacked.pq(*words).out == "= one.patch\n  two.patch\n"
 
 
-@pytest.mark.parametrize(("prefix", "whole"), [("pu", "push"), ("po", "pop"), ("g", "goto"), ("to", "top"), ("n", "next"), ("un", "unapplied")])
+@pytest.mark.parametrize(
+    ("prefix", "whole"), [("pu", "push"), ("po", "pop"), ("g", "goto"), ("to", "top"), ("n", "next"), ("un", "unapplied")]
+)
 def test_a_unique_beginning_is_enough(stacked: World, prefix: str, whole: str) -> None:
     assert f"Usage: pq {whole} " in stacked.pq(prefix, "--help").out
 
@@ -110,8 +136,18 @@ def _ways(world: World) -> dict[str, tuple[tuple[str, ...], Path, dict[str, str]
 
 
 WAYS = [
-    "from below the queue", "from the checkout", "from below the checkout", "-C", "-C, absolute", "--queue", "--queue from -C", "PQ_QUEUE",
-    "PQ_QUEUE, relative", "--queue over PQ_QUEUE", "PQ_SERIES", "--series over PQ_SERIES",
+    "from below the queue",
+    "from the checkout",
+    "from below the checkout",
+    "-C",
+    "-C, absolute",
+    "--queue",
+    "--queue from -C",
+    "PQ_QUEUE",
+    "PQ_QUEUE, relative",
+    "--queue over PQ_QUEUE",
+    "PQ_SERIES",
+    "--series over PQ_SERIES",
 ]
 
 

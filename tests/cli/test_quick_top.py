@@ -105,13 +105,30 @@ def _other_series(world: World) -> None:
 
 
 BROKEN = [
-    _detached, _other_branch, _foreign_commit, _reset, _packed_refs, _dirty, _journal, _no_checkout, _no_series, _series_folder,
-    _broken_series, _other_pin, _shorter_series, _broken_config, _unknown_key, _no_config, _other_series,
+    _detached,
+    _other_branch,
+    _foreign_commit,
+    _reset,
+    _packed_refs,
+    _dirty,
+    _journal,
+    _no_checkout,
+    _no_series,
+    _series_folder,
+    _broken_series,
+    _other_pin,
+    _shorter_series,
+    _broken_config,
+    _unknown_key,
+    _no_config,
+    _other_series,
 ]
 
 
 @pytest.mark.parametrize("start", [_nothing, _pushed, _popped, _popped_all])
-def test_the_quick_way_answers_as_the_whole_pq(stacked: World, monkeypatch: pytest.MonkeyPatch, start: Callable[[World], None]) -> None:
+def test_the_quick_way_answers_as_the_whole_pq(
+    stacked: World, monkeypatch: pytest.MonkeyPatch, start: Callable[[World], None]
+) -> None:
     start(stacked)
     for folder in (stacked.queue, stacked.queue / "patches"):
         monkeypatch.chdir(folder)
@@ -124,7 +141,9 @@ def test_the_quick_way_answers_as_the_whole_pq(stacked: World, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("change", BROKEN)
-def test_the_quick_way_never_contradicts(stacked: World, monkeypatch: pytest.MonkeyPatch, change: Callable[[World], None]) -> None:
+def test_the_quick_way_never_contradicts(
+    stacked: World, monkeypatch: pytest.MonkeyPatch, change: Callable[[World], None]
+) -> None:
     monkeypatch.chdir(stacked.queue)
     stacked.pq("push", "-a")
     assert quick_top() == "two.patch"
@@ -150,7 +169,9 @@ def test_a_strange_name_is_printed_byte_for_byte(world: World, name: str) -> Non
     assert world.pq("push").code == 0
 
     printed = [
-        subprocess.run([sys.executable, "-m", "pq", *words], cwd=world.queue, capture_output=True, check=True, env=_latin()).stdout
+        subprocess.run(
+            [sys.executable, "-m", "pq", *words], cwd=world.queue, capture_output=True, check=True, env=_latin()
+        ).stdout
         for words in (("top",), ("-v", "top"))
     ]
 
@@ -174,12 +195,22 @@ def test_an_override_is_for_the_whole_pq(stacked: World, monkeypatch: pytest.Mon
 def test_the_quick_way_loads_nothing_dear(stacked: World) -> None:
     stacked.pq("push", "-a")
 
-    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "pq", "top"], cwd=stacked.queue, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pq", "top"], cwd=stacked.queue, capture_output=True, check=True
+    )
 
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert done.stdout == b"two.patch\n"
     assert "pq.cli.quick" in loaded
-    assert not {name.partition(".")[0] for name in loaded} & {"click", "pygit2", "unidiff", "dataclasses", "subprocess", "filelock", "asyncio"}
+    assert not {name.partition(".")[0] for name in loaded} & {
+        "click",
+        "pygit2",
+        "unidiff",
+        "dataclasses",
+        "subprocess",
+        "filelock",
+        "asyncio",
+    }
 
 
 def test_in_an_empty_world_the_quick_way_has_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,9 @@ def test_a_bare_repository_is_no_checkout(stacked: World) -> None:
 
     said = stacked.pq("push", "-a")
 
-    _refused(said, f"The repository at {stacked.checkout} has no worktree", "name a worktree under [upstream] checkout in pq.toml")
+    _refused(
+        said, f"The repository at {stacked.checkout} has no worktree", "name a worktree under [upstream] checkout in pq.toml"
+    )
 
 
 @pytest.mark.parametrize("broken", ["HEAD", "refs/heads/pq/v1", "index", "config"])
@@ -147,7 +149,9 @@ def test_a_patch_listed_twice_is_refused_with_both_lines(stacked: World) -> None
         said = stacked.pq("push", "-a")
 
     assert said.code == 1
-    assert said.err.startswith("pq: series/v1:5: Patch one.patch is listed twice, on lines 2 and 5\n     one.patch -p1\n     ^\nhint: ")
+    assert said.err.startswith(
+        "pq: series/v1:5: Patch one.patch is listed twice, on lines 2 and 5\n     one.patch -p1\n     ^\nhint: "
+    )
 
 
 @pytest.mark.parametrize("name", ["../../pq.toml", "/etc/passwd", "sub/../../x.patch"])
@@ -169,7 +173,10 @@ def test_a_name_that_two_patches_answer_to_is_ambiguous(stacked: World) -> None:
     _refused(said, "one is ambiguous: one.patch, sub/one.patch", "write the whole name")
 
 
-@pytest.mark.parametrize("words", [("push", "nix"), ("pop", "nix"), ("goto", "nix"), ("files", "nix"), ("show", "nix"), ("next", "nix"), ("check", "nix")])
+@pytest.mark.parametrize(
+    "words",
+    [("push", "nix"), ("pop", "nix"), ("goto", "nix"), ("files", "nix"), ("show", "nix"), ("next", "nix"), ("check", "nix")],
+)
 def test_a_patch_that_is_not_there_is_named(stacked: World, words: tuple[str, ...]) -> None:
     stacked.pq("push")
 

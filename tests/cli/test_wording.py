@@ -48,14 +48,22 @@ def test_what_is_there_already_is_nothing_to_do(stacked: World) -> None:
     stacked.pq("push", "-a")
 
     with nothing_changed(stacked):
-        assert _said(stacked, "push", "one") == (2, "", "pq: Patch one.patch is currently applied\nhint: pq goto one.patch pops what is above it\n")
+        assert _said(stacked, "push", "one") == (
+            2,
+            "",
+            "pq: Patch one.patch is currently applied\nhint: pq goto one.patch pops what is above it\n",
+        )
         assert _said(stacked, "pop", "two") == (2, "", "pq: Patch two.patch is on top already\n")
 
 
 def test_pop_of_what_is_not_applied_is_an_error(stacked: World) -> None:
     stacked.pq("push")
 
-    assert _said(stacked, "pop", "two") == (1, "", "pq: Patch two.patch is not applied\nhint: pq applied lists the patches that are\n")
+    assert _said(stacked, "pop", "two") == (
+        1,
+        "",
+        "pq: Patch two.patch is not applied\nhint: pq applied lists the patches that are\n",
+    )
 
 
 def test_names_with_nothing_applied(stacked: World) -> None:
@@ -125,7 +133,11 @@ def test_options_of_the_series_line_are_obeyed(world: World) -> None:
     world.patch("back.patch", {"numbers.txt": b"line 0\n" + NUMBERS})
     forward = (world.queue / "patches" / "back.patch").read_bytes()
     world.add("plain.patch", b"--- numbers.txt\n+++ numbers.txt\n@@ -1 +1 @@\n-line 1\n+line one\n")
-    text = world.series.read_bytes().replace(b"plain.patch", b"plain.patch -p0 # from svn").replace(b"back.patch\n", b"back.patch\nundo.patch -R\n")
+    text = (
+        world.series.read_bytes()
+        .replace(b"plain.patch", b"plain.patch -p0 # from svn")
+        .replace(b"back.patch\n", b"back.patch\nundo.patch -R\n")
+    )
     world.series.write_bytes(text)
     (world.queue / "patches" / "undo.patch").write_bytes(forward)
 
@@ -168,7 +180,11 @@ def test_an_order_changed_in_the_series_is_drift(stacked: World) -> None:
     stacked.pq("push")
     stacked.series.write_bytes(stacked.series.read_bytes().replace(b"one.patch\ntwo.patch\n", b"two.patch\none.patch\n"))
 
-    assert _said(stacked, "push") == (5, "", "pq: Applied patch one.patch no longer stands where the series has it\nhint: pq pop -a, then push again\n")
+    assert _said(stacked, "push") == (
+        5,
+        "",
+        "pq: Applied patch one.patch no longer stands where the series has it\nhint: pq pop -a, then push again\n",
+    )
     assert _said(stacked, "pop")[0] == 0
     assert _said(stacked, "push", "-a")[0] == 0
 

@@ -31,7 +31,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(root: Path, queue: Path, names: list[str]) -> World:
     """A world whose v1 is the release, with these patches in the series."""
     world = World(root)
-    wheel = pypi.fetch("sglang", queue.parent.name if queue.name == "split" else queue.name, checking.cache() / "wheels", progress=print)
+    wheel = pypi.fetch(
+        "sglang", queue.parent.name if queue.name == "split" else queue.name, checking.cache() / "wheels", progress=print
+    )
     world.release("v1", {path: content for path, _, content in wheel.files("python")})
     world.init()
     for name in names:

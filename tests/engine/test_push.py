@@ -128,7 +128,12 @@ def test_quilt_applies_the_same_files(stacked: World) -> None:
     git(stacked.root, "clone", "-q", str(stacked.upstream), str(work))
     (work / "patches").symlink_to(stacked.queue / "patches")
 
-    environment = {"QUILT_PATCHES": "patches", "QUILT_SERIES": str(stacked.series), "PATH": "/usr/bin:/bin", "HOME": str(stacked.root)}
+    environment = {
+        "QUILT_PATCHES": "patches",
+        "QUILT_SERIES": str(stacked.series),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(stacked.root),
+    }
     subprocess.run(["quilt", "--quiltrc", "-", "push", "-a"], cwd=work, env=environment, check=True, capture_output=True)
 
     theirs = {name: content for name, content in snapshot(work).items() if not name.startswith((".pc/", "patches"))}

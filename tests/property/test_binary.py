@@ -47,7 +47,8 @@ def test_a_delta_is_applied_or_a_value_error(delta: bytes, old: bytes) -> None:
 def test_git_takes_what_is_encoded(contents: list[bytes]) -> None:
     """Law 7: others' tools read what pq writes."""
     patch = b"".join(
-        b"diff --git a/%03d b/%03d\nnew file mode 100644\nindex %040d..%s\nGIT binary patch\n" % (number, number, 0, blob_id(content).encode())
+        b"diff --git a/%03d b/%03d\nnew file mode 100644\nindex %040d..%s\nGIT binary patch\n"
+        % (number, number, 0, blob_id(content).encode())
         + binary.encode(content)
         + binary.encode(b"")
         for number, content in enumerate(contents)

@@ -84,7 +84,9 @@ def test_a_merged_file_grows_by_the_edits_that_had_not_landed(pair: tuple[bytes,
 
     if isinstance(found, Merged):
         assert sorted((landing.edit for landing in found.landings), key=lambda edit: edit.start) == edits
-        grown = sum(len(landing.edit.lines) - (landing.edit.stop - landing.edit.start) for landing in found.landings if not landing.landed)
+        grown = sum(
+            len(landing.edit.lines) - (landing.edit.stop - landing.edit.start) for landing in found.landings if not landing.landed
+        )
         assert len(found.lines) - len(ours) == grown
 
 
@@ -117,7 +119,10 @@ def test_where_the_diffs_say_the_same_git_agrees(triples: list[tuple[bytes, byte
 
     for number, (base, mine, other) in enumerate(triples):
         changes = [_Change(edit.start, edit.stop, 0, len(edit.lines)) for edit in said_ours.get(number, [])]
-        made = [_Change(change.start, change.stop, 0, change.ours_stop - change.ours_start) for change in _changes(split_lines(base), split_lines(mine))]
+        made = [
+            _Change(change.start, change.stop, 0, change.ours_stop - change.ours_start)
+            for change in _changes(split_lines(base), split_lines(mine))
+        ]
         if made != changes:
             continue
         found = merge(split_lines(base), split_lines(mine), said_theirs.get(number, []))

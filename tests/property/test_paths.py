@@ -71,7 +71,17 @@ def _like_dot_git(draw: st.DrawFn) -> str:
 @given(st.lists(st.one_of(_like_dot_git(), st.sampled_from(["a", "..", "."])), min_size=1, max_size=3).map("/".join))
 def test_what_git_refuses_is_refused(path: str) -> None:
     """git on all systems at once: HFS+ leaves code points out of names, NTFS blanks, dots and streams."""
-    words = ["git", "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "update-index", "--add", "--cacheinfo", f"100644,{EMPTY.decode()},{path}"]
+    words = [
+        "git",
+        "-c",
+        "core.protectHFS=true",
+        "-c",
+        "core.protectNTFS=true",
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        f"100644,{EMPTY.decode()},{path}",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         done = subprocess.run(words, cwd=folder, capture_output=True, check=False)

@@ -135,4 +135,6 @@ def test_carrying_does_not_depend_on_ids_or_context(pair: tuple[bytes, bytes], d
 
     found = [place(file, now, base=old) for file in files]
 
-    assert [getattr(one, "content", None) for one in found] == [getattr(place(file, now, base=old), "content", None) for file in reversed(files)]
+    assert [getattr(one, "content", None) for one in found] == [
+        getattr(place(file, now, base=old), "content", None) for file in reversed(files)
+    ]

@@ -57,7 +57,11 @@ def _mutated(draw: st.DrawFn, patches: st.SearchStrategy[bytes]) -> bytes:
             lines[at], lines[-at] = lines[-at], lines[at]
         elif what == "alter":
             cut = draw(st.integers(0, len(lines[at])))
-            lines[at] = lines[at][:cut] + draw(st.sampled_from([b"", b"0", b"9", b"\0", b"\xff", b"-", b'"', b"\\", b" "])) + lines[at][cut + 1 :]
+            lines[at] = (
+                lines[at][:cut]
+                + draw(st.sampled_from([b"", b"0", b"9", b"\0", b"\xff", b"-", b'"', b"\\", b" "]))
+                + lines[at][cut + 1 :]
+            )
         elif what == "mark":
             lines[at] = draw(st.sampled_from([b" ", b"+", b"-", b"\\ ", b""])) + lines[at][1:]
         else:
@@ -90,7 +94,9 @@ def test_a_spoilt_patch_makes_the_recorded_file_or_none(pair: tuple[bytes, bytes
 
 
 @given(near(look_alikes()), st.integers(0, 3), st.data())
-def test_a_patch_cut_anywhere_makes_the_recorded_file_or_none(pair: tuple[bytes, bytes], context: int, data: st.DataObject) -> None:
+def test_a_patch_cut_anywhere_makes_the_recorded_file_or_none(
+    pair: tuple[bytes, bytes], context: int, data: st.DataObject
+) -> None:
     old, new = pair
     patch = recorded(old, new, context=context)
     cut = patch[: data.draw(st.integers(0, len(patch)))]
@@ -117,7 +123,38 @@ def test_what_diff_writes_is_read(pairs: Sequence[tuple[bytes, bytes]], context:
         assert all(b"".join(hunk.new) in new for hunk in patch.files[0].hunks)
 
 
-@given(st.one_of(st.binary(), st.lists(st.sampled_from([b"From: ", b"Date: ", b"Subject: ", b"Description: ", b"=?utf-8?q?", b"?=", b"=?b?", b"\n", b"\n ", b" ", b"<", b"@", b">", b"\xff", b"x", b"9", b",", b"---\n", b"\0", b"(", b'"'])).map(b"".join)))
+@given(
+    st.one_of(
+        st.binary(),
+        st.lists(
+            st.sampled_from(
+                [
+                    b"From: ",
+                    b"Date: ",
+                    b"Subject: ",
+                    b"Description: ",
+                    b"=?utf-8?q?",
+                    b"?=",
+                    b"=?b?",
+                    b"\n",
+                    b"\n ",
+                    b" ",
+                    b"<",
+                    b"@",
+                    b">",
+                    b"\xff",
+                    b"x",
+                    b"9",
+                    b",",
+                    b"---\n",
+                    b"\0",
+                    b"(",
+                    b'"',
+                ]
+            )
+        ).map(b"".join),
+    )
+)
 def test_a_header_is_always_read(data: bytes) -> None:
     said = header.read(data)
 

@@ -11,7 +11,24 @@ from pq.core import series
 from pq.core.series import Entry, Guard, Pin
 from pq.errors import ParseError
 
-PIECES = [b" ", b"\t", b"\f", b"\r", b"\n", b"#", b"+", b"-", b"-p1", b"-R", b"a", b"b.patch", b"\xff", b"\0", b"# pq-pin: v1\n", b"\xef\xbb\xbf"]
+PIECES = [
+    b" ",
+    b"\t",
+    b"\f",
+    b"\r",
+    b"\n",
+    b"#",
+    b"+",
+    b"-",
+    b"-p1",
+    b"-R",
+    b"a",
+    b"b.patch",
+    b"\xff",
+    b"\0",
+    b"# pq-pin: v1\n",
+    b"\xef\xbb\xbf",
+]
 BLANKS = st.text(" \t\f", min_size=1, max_size=2)
 WORDS = st.text("ab#-+.é", min_size=1, max_size=4)
 
@@ -31,11 +48,18 @@ def _lines(draw: st.DrawFn) -> tuple[list[str], list[Entry]]:
             continue
         name = f"{number}{draw(WORDS)}"
         options = draw(st.lists(st.sampled_from(["-p0", "-p12", "-pab", "-R", "-F3", "-l"]), max_size=2, unique=True))
-        guards = [Guard(text, positive) for text, positive in draw(st.lists(st.tuples(st.text("abé", min_size=1), st.booleans()), max_size=2))]
+        guards = [
+            Guard(text, positive)
+            for text, positive in draw(st.lists(st.tuples(st.text("abé", min_size=1), st.booleans()), max_size=2))
+        ]
         words = [name, *options, *("#" + "-+"[guard.positive] + guard.name for guard in guards)]
         strip = [0 if option == "-p0" else 12 if option == "-p12" else 1 for option in options if option.startswith("-p")]
         entries.append(Entry(name, len(lines) + 1, strip[-1] if strip else 1, "-R" in options, tuple(options), tuple(guards)))
-        lines.append(draw(st.sampled_from(["", " ", "\t"])) + "".join(word + draw(BLANKS) for word in words) + draw(st.sampled_from(["", "# -p9 x"])))
+        lines.append(
+            draw(st.sampled_from(["", " ", "\t"]))
+            + "".join(word + draw(BLANKS) for word in words)
+            + draw(st.sampled_from(["", "# -p9 x"]))
+        )
     return lines, entries
 
 
@@ -50,7 +74,10 @@ def test_a_series_says_what_its_lines_say(drawn: tuple[list[str], list[Entry]], 
     assert read.render() == data
 
 
-@given(st.lists(st.sampled_from([b"a\n", b"b -R\n", b"# pq-pin: v1\n", b"#\n", b"\xef\xbb\xbf", b"c"]), unique=True).map(b"".join), st.booleans())
+@given(
+    st.lists(st.sampled_from([b"a\n", b"b -R\n", b"# pq-pin: v1\n", b"#\n", b"\xef\xbb\xbf", b"c"]), unique=True).map(b"".join),
+    st.booleans(),
+)
 def test_a_pin_that_is_set_is_read(data: bytes, whole: bool) -> None:
     """And nothing else changes."""
     with contextlib.suppress(ParseError):

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ def near(draw: st.DrawFn, olds: st.SearchStrategy[bytes]) -> tuple[bytes, bytes]
     return old, edited(draw, old)
 
 
-def edited(draw: st.DrawFn, old: bytes, *, most: int = 3) -> bytes:
+def edited(draw: Callable[..., Any], old: bytes, *, most: int = 3) -> bytes:
     """Another version of a file."""
     lines = old.split(b"\n")
     for _ in range(draw(st.integers(1, most))):
@@ -95,6 +96,8 @@ def folders(*sides: Sequence[bytes]) -> Iterator[tuple[Path, list[Path]]]:
 
 def git_diff(root: Path, *words: str) -> bytes:
     """What git says between folders `a` and `b`."""
-    done = subprocess.run(["git", "diff", "--no-index", "--no-renames", *words, "a", "b"], cwd=root, capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "diff", "--no-index", "--no-renames", *words, "a", "b"], cwd=root, capture_output=True, check=False
+    )
     assert done.returncode in {0, 1}, done.stderr
     return done.stdout

@@ -7,6 +7,7 @@ not: its lock files are made by hand in test_transaction.py.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -19,8 +20,23 @@ from pq.cli.main import run
 
 _OWNERS = ("posix", "io", "_io", "_posixsubprocess", "_pygit2", "_cffi_backend")
 _NAMES = {
-    "open", "write", "rename", "replace", "unlink", "remove", "rmdir", "mkdir", "symlink", "link", "fsync", "chmod", "utime", "scandir",
-    "set_target", "create", "fork_exec",
+    "open",
+    "write",
+    "rename",
+    "replace",
+    "unlink",
+    "remove",
+    "rmdir",
+    "mkdir",
+    "symlink",
+    "link",
+    "fsync",
+    "chmod",
+    "utime",
+    "scandir",
+    "set_target",
+    "create",
+    "fork_exec",
 }
 
 
@@ -52,7 +68,7 @@ def _die(words: Sequence[str], cwd: Path, number: signal.Signals, point: int) ->
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silent, stream)
-        sys.stdout, sys.stderr = (open(stream, "w", closefd=False, encoding="utf-8") for stream in (1, 2))
+        sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(stream, "w", closefd=False)) for stream in (1, 2))
         seen = 0
 
         def count(_: FrameType, event: str, argument: Any) -> None:

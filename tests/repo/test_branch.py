@@ -80,7 +80,9 @@ def test_the_hint_about_a_foreign_commit_keeps_its_bytes(stacked: World) -> None
 def test_a_pin_with_another_commit_id_is_refused(stacked: World) -> None:
     """W8: the release was published anew, or this is another repository."""
     wrong = "0123456789" * 4
-    stacked.series.write_bytes(stacked.series.read_bytes().replace(git(stacked.upstream, "rev-parse", "v1").strip().encode(), wrong.encode()))
+    stacked.series.write_bytes(
+        stacked.series.read_bytes().replace(git(stacked.upstream, "rev-parse", "v1").strip().encode(), wrong.encode())
+    )
 
     with nothing_changed(stacked):
         pushed = stacked.pq("push", "-a")
@@ -101,7 +103,9 @@ def test_a_pin_whose_release_the_checkout_has_not_is_refused(stacked: World) -> 
 def test_a_commit_made_while_the_hook_runs_is_not_stepped_over(stacked: World) -> None:
     """A check takes long; the user goes on working in the checkout."""
     hook = stacked.queue / "hooks" / "pre-apply"
-    hook.write_text('#!/bin/sh\nunset GIT_DIR\ngit -C "$PQ_CHECKOUT" -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m meanwhile\n')
+    hook.write_text(
+        '#!/bin/sh\nunset GIT_DIR\ngit -C "$PQ_CHECKOUT" -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m meanwhile\n'
+    )
 
     pushed = stacked.pq("push", "-a")
 

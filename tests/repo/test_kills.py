@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NUMBERS, World, git, snapshot
+from tests.conftest import NUMBERS, World, git
 from tests.repo.dying import deaths
 
 HOOK = "#!/bin/sh\nexit 0\n"
@@ -20,13 +19,26 @@ SIGNALS = [signal.SIGKILL, signal.SIGINT]
 @pytest.fixture
 def crowded(world: World) -> World:
     """A world whose patches do all that a patch can do: edit, make, remove, rename, change modes, swap file, folder and symlink."""
-    world.release("v1x", {"a.txt": NUMBERS, "gone.txt": b"gone\n", "dir/file": b"1\n", "plain": b"2\n", "run.sh": b"#!/bin/sh\n", "other/b": b"3\n"})
+    world.release(
+        "v1x",
+        {
+            "a.txt": NUMBERS,
+            "gone.txt": b"gone\n",
+            "dir/file": b"1\n",
+            "plain": b"2\n",
+            "run.sh": b"#!/bin/sh\n",
+            "other/b": b"3\n",
+        },
+    )
     git(world.checkout, "fetch", "-q", str(world.upstream), "+refs/tags/v1x:refs/pq/releases/v1")
     git(world.checkout, "reset", "-q", "--hard", "refs/pq/releases/v1")
     world.series.write_bytes(b"# pq-pin: v1 " + git(world.checkout, "rev-parse", "HEAD").encode())
     (world.queue / "hooks" / "pre-apply").write_text(HOOK)
     world.patch("edit.patch", {"a.txt": NUMBERS.replace(b"line 7\n", b"seven\n"), "gone.txt": None, "new/deep/er": b"new\n"})
-    world.add("rename.patch", b"diff --git a/run.sh b/bin/run\nold mode 100644\nnew mode 100755\nrename from run.sh\nrename to bin/run\n")
+    world.add(
+        "rename.patch",
+        b"diff --git a/run.sh b/bin/run\nold mode 100644\nnew mode 100755\nrename from run.sh\nrename to bin/run\n",
+    )
     world.add("folder.patch", _removal("plain", b"2") + _creation("plain/now", b"folder", 0o100644))
     world.add("room.patch", _removal("dir/file", b"1"))
     world.add("link.patch", _creation("dir", b"other", 0o120000))
@@ -35,18 +47,32 @@ def crowded(world: World) -> World:
 
 def _removal(path: str, line: bytes) -> bytes:
     name = path.encode()
-    return b"diff --git a/%s b/%s\ndeleted file mode 100644\n--- a/%s\n+++ /dev/null\n@@ -1 +0,0 @@\n-%s\n" % (name, name, name, line)
+    return b"diff --git a/%s b/%s\ndeleted file mode 100644\n--- a/%s\n+++ /dev/null\n@@ -1 +0,0 @@\n-%s\n" % (
+        name,
+        name,
+        name,
+        line,
+    )
 
 
 def _creation(path: str, line: bytes, mode: int) -> bytes:
     name = path.encode()
     end = b"" if mode != 0o120000 else b"\\ No newline at end of file\n"
-    return b"diff --git a/%s b/%s\nnew file mode %o\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+%s\n%s" % (name, name, mode, name, line, end)
+    return b"diff --git a/%s b/%s\nnew file mode %o\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+%s\n%s" % (
+        name,
+        name,
+        mode,
+        name,
+        line,
+        end,
+    )
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("words", [("push", "-a"), ("pop", "-a")])
-def test_killed_anywhere_a_move_leaves_the_old_state_or_the_new(crowded: World, words: tuple[str, ...], number: signal.Signals) -> None:
+def test_killed_anywhere_a_move_leaves_the_old_state_or_the_new(
+    crowded: World, words: tuple[str, ...], number: signal.Signals
+) -> None:
     bare = crowded.files()
     assert crowded.pq("push", "-a", "--no-check").code == 0
     full = crowded.files()

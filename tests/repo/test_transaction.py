@@ -132,7 +132,9 @@ def test_what_the_user_committed_since_the_death_is_left(halfway: World) -> None
 def busy(stacked: World) -> subprocess.Popen[bytes]:
     """A real pq that holds the lock: it waits for its hook."""
     (stacked.queue / "hooks" / "pre-apply").write_text(WAITING)
-    process = subprocess.Popen([sys.executable, "-m", "pq", "push", "-a"], cwd=stacked.queue, start_new_session=True, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pq", "push", "-a"], cwd=stacked.queue, start_new_session=True, stdout=subprocess.DEVNULL
+    )
     _wait_for(stacked.queue / "started")
     return process
 

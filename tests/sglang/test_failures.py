@@ -83,7 +83,10 @@ def test_an_argument_inside_the_call_of_another_is_a_syntax_error(sglang: SGLang
     pushed = sglang.rejects("inside.patch", changed(sglang, field=True, call="inside"))
 
     assert pushed.code == 4
-    assert f"{FILE}:3981: SyntaxError: invalid syntax. Perhaps you forgot a comma?, by hunk 2 (patches/inside.patch:13)" in pushed.err
+    assert (
+        f"{FILE}:3981: SyntaxError: invalid syntax. Perhaps you forgot a comma?, by hunk 2 (patches/inside.patch:13)"
+        in pushed.err
+    )
     assert "            parser.add_argument(\n              ^" in pushed.err
 
 
@@ -96,7 +99,9 @@ def test_a_field_without_an_argument_is_found_by_the_probe(sglang: SGLang) -> No
     assert "by hunk 1 (patches/field.patch:5) [probe]" in pushed.err
 
 
-def test_an_argument_whose_place_is_gone_is_refused_by_placement(sglang: SGLang, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_argument_whose_place_is_gone_is_refused_by_placement(
+    sglang: SGLang, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     patch = changed(sglang, field=True, call="behind")
     later = start(tmp_path_factory.mktemp("later"), "v0.5.15.post1")
 
@@ -115,7 +120,9 @@ def test_with_the_old_release_as_base_it_is_a_conflict(sglang: SGLang, tmp_path:
         wheel.extract("sglang/srt/server_args.py", tmp_path / "site")
     before = snapshot(tmp_path / "site")
 
-    applied = sglang.pq("apply", "-p2", str(tmp_path / "argument.patch"), "--base", "pypi:sglang==0.5.9", "--onto", str(tmp_path / "site"))
+    applied = sglang.pq(
+        "apply", "-p2", str(tmp_path / "argument.patch"), "--base", "pypi:sglang==0.5.9", "--onto", str(tmp_path / "site")
+    )
 
     assert applied.code == 3
     assert "hunk 1" in applied.err

@@ -27,7 +27,10 @@ def test_the_queue_gets_in_and_its_worker_is_right(tmp_path: Path) -> None:
     pushed = world.pq("push", "-a")
     python = checking.interpreter(open_queue(world.queue), Pin("v0.5.9")).path
     tested = subprocess.run(
-        [python, PROJECT / "tests" / "sglang" / "worker_path.py", world.checkout / "python"], capture_output=True, text=True, check=False
+        [python, PROJECT / "tests" / "sglang" / "worker_path.py", world.checkout / "python"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     popped = world.pq("pop", "-a")
 

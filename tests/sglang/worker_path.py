@@ -160,7 +160,7 @@ torch.Tensor.record_stream = lambda self, _stream: recorded.append(self)
 torch.cpu.Event = Event
 
 
-class Runner(ModelRunner):  # type: ignore[misc]
+class Runner(ModelRunner):
     """A model runner whose model is a function of the tokens in its KV slots."""
 
     device = "cpu"
@@ -254,7 +254,7 @@ def guess(context: list[tuple[int, Tokens]]) -> int:
     return next_token(tokens) if seen == expected else (next_token(tokens) + 1) % VOCAB
 
 
-class DraftWorker(EagleDraftWorker):  # type: ignore[misc]
+class DraftWorker(EagleDraftWorker):
     """Drafts a chain; the draft extends are the real ones."""
 
     def __init__(self, runner: DraftRunner) -> None:
@@ -311,7 +311,7 @@ class Request:
         return tokens[len(self.prompt) :]
 
 
-class Scheduler(SchedulerOutputProcessorMixin):  # type: ignore[misc]
+class Scheduler(SchedulerOutputProcessorMixin):
     """Runs batches as Scheduler.run_batch does with overlap."""
 
     def __init__(self, threshold: int, **flags: Any) -> None:
