@@ -100,7 +100,7 @@ class Queue:
     def unlisted(self) -> tuple[str, ...]:
         """Patch files that no series of the queue names."""
         listed: set[str] = set()
-        for file in sorted((self.root / "series").glob("*")):
+        for file in sorted((self.root / "series").rglob("*")):
             if file.is_file():
                 listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
         found = (
@@ -141,10 +141,15 @@ def open_queue(root: Path, *, series_name: str | None = None) -> Queue:
         config = _config(table)
     except _Fault as fault:
         raise _placed(fault, file.read_text(encoding="utf-8")) from None
-    name = series_name or config.series
+    return Queue(root, config, require_name(series_name or config.series))
+
+
+def require_name(series_name: str) -> str:
+    """The name of a series. Raises PqError where it can't be both a file below `series/` and a branch below `pq/`."""
+    name = series_name
     if not _SERIES.fullmatch(name) or ".." in name or name.endswith((".lock", "/", ".")) or "//" in name or "/." in name:
         raise PqError(f"{name!r} can't be the name of a series", hint="it names a file under series/ and a branch pq/<series>")
-    return Queue(root, config, name)
+    return name
 
 
 def _config(table: Mapping[str, object]) -> Config:

@@ -31,7 +31,7 @@ _SEALED = {
     "GIT_COMMITTER_EMAIL": "ada@example.org",
     "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
 }
-_DROPPED = ("GIT_", "QUILT", "PQ_", "XDG_")
+_DROPPED = ("GIT_", "QUILT", "PQ_", "XDG_", "MAKE", "MFLAGS")
 
 
 @pytest.fixture(autouse=True)

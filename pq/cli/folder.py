@@ -18,20 +18,13 @@ from pq.upstream import pypi
 
 
 @click.command("apply", cls=Command)
-@click.argument(
-    "patches", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="PATCH..."
-)
+@click.argument("patches", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATCH...")
 @click.option(
     "-p", "strip", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Take N components off the paths."
 )
 @click.option("-R", "reverse", is_flag=True, help="Take the patches back.")
 @click.option("--base", metavar="WHERE", help="What the patches were made against: a folder, a wheel, or pypi:NAME==VERSION.")
-@click.option(
-    "--onto",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="The folder to change; else this one.",
-)
+@click.option("--onto", type=click.Path(path_type=Path), metavar="DIR", help="The folder to change; else this one.")
 @click.option("--check", "only_check", is_flag=True, help="Say what would happen, change nothing.")
 @click.option(
     "--fuzz", type=click.IntRange(0, 3), default=0, metavar="N", help="Let N context lines differ where nothing better is known."
@@ -52,8 +45,11 @@ def apply_command(
     Exit code 0: applied; 2: already applied; 3: conflict; 4: a file would no longer compile.
     """
     named = [_read(settings.start / patch, strip, reverse=reverse) for patch in patches]
+    target = settings.start / (onto or Path())
+    if not target.is_dir():
+        raise click.UsageError(f"--onto {onto}: there is no such folder")
     endings = folder.apply(
-        settings.start / (onto or Path()),
+        target,
         tuple(reversed(named)) if reverse else tuple(named),
         base=_base(settings, base),
         fuzz=fuzz,
@@ -69,6 +65,8 @@ def apply_command(
 
 
 def _read(place: Path, strip: int, *, reverse: bool) -> Named:
+    if not place.exists() or place.is_dir():
+        raise click.UsageError(f"{place}: there is no such patch file")
     patch = patch_reader.read(place.read_bytes(), file=str(place), strip=strip)
     if not patch.files:
         raise PqError(f"{place} holds no diff", hint="is it the right file?")

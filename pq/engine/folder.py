@@ -27,6 +27,7 @@ from pathlib import Path
 import platformdirs
 
 from pq.checks import syntax
+from pq.core import paths
 from pq.core.lines import blob_id
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, FilePatch, Patch
 from pq.core.tree import File, Tree
@@ -132,7 +133,8 @@ def apply(
     `patches` are as they are to be applied, reversed already where `reverse` says so: that is needed only to find what was kept.
     Raises NotClean where the folder changes meanwhile, OSError where it can't be written; nothing is changed then.
     """
-    recover(folder)
+    if not only_check:
+        recover(folder)
     key = _key(patches, reverse=reverse)
     if reverse and (kept := _kept(folder, key)) is not None:
         if not only_check:
@@ -219,12 +221,26 @@ def recover(folder: Path) -> bool:
     found = False
     for record in sorted((folder / _KEPT).glob("*/record.json")):
         content = _read_record(record)
-        if content is None or content.pending:
-            if content is not None:
-                _take_back(folder, record.parent, content.files)
-            shutil.rmtree(record.parent)
+        if content is None:
+            raise NotClean(
+                f"{record} can't be read",
+                hint=f"what was there before is in {record.parent / 'before'}; then remove {record.parent}",
+            )
+        if content.pending:
+            _require_back(folder, record.parent, _take_back(folder, record.parent, content.files))
             found = True
     return found
+
+
+def _require_back(folder: Path, kept: Path, left: Sequence[str]) -> None:
+    """Drop what was kept, unless it is still needed."""
+    if left:
+        raise NotClean(
+            f"an interrupted apply can't be taken back in {', '.join(left)}",
+            hint=f"what was there before is in {kept / 'before'}; put it back by hand, then remove {kept}",
+        )
+    shutil.rmtree(kept, ignore_errors=True)
+    _drop_empty(folder / _KEPT)
 
 
 def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) -> None:
@@ -251,9 +267,7 @@ def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) 
             _put(folder, path, after)
         _write_record(kept, "applied", files)
     except BaseException:
-        _take_back(folder, kept, files)
-        shutil.rmtree(kept, ignore_errors=True)
-        _drop_empty(folder / _KEPT)
+        _require_back(folder, kept, _take_back(folder, kept, files))
         raise
     if key is None:
         shutil.rmtree(kept)
@@ -298,17 +312,27 @@ def _write_like(place: Path, temporary: Path, file: File) -> None:
         temporary.chmod(mode | (mode & 0o444) >> 2)
 
 
-def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object]]) -> None:
-    """Put back what was kept, at every path that holds what the interrupted apply put there."""
+def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    """Put back what was kept, at every path that holds what the interrupted apply put there; the paths where that failed.
+
+    The record lies in the folder that is patched, so its paths are believed no more than a patch's.
+    """
     tree = FolderTree(folder)
+    left = []
     for path, said in files.items():
+        if paths.fault(path) or any((folder / above).is_symlink() for above in Path(path).parents if above != Path()):
+            left.append(path)
+            continue
         (folder / path).with_name(f".{Path(path).name[:200]}{_SUFFIX}").unlink(missing_ok=True)
         now = tree.get(path)
         if (None if now is None else blob_id(now.content)) != said["after"]:
             continue
-        before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
-        with contextlib.suppress(OSError):
+        try:
+            before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
             _put(folder, path, before)
+        except OSError:
+            left.append(path)
+    return tuple(left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pq.core.series import Pin, Series
 from pq.engine import checking
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
-from pq.queue import FILE, Queue
+from pq.queue import FILE, Queue, require_name
 from pq.repo import checkout, git
 from pq.repo.checkout import Checkout
 from pq.repo.transaction import write_synced
@@ -50,36 +50,42 @@ class SetUp:
 
 
 def init(folder: Path, *, source: str, pin: str, checkout_path: str) -> tuple[str, ...]:
-    """Lay out a queue in a folder; the files that were made. Files that exist are left alone.
+    """Lay out a queue in a folder; the files that were made. Files that exist are left alone; pq.toml, which makes it a queue, is last.
 
     Raises NothingToDo where a whole queue is there already.
     """
-    config = f"[upstream]\nsource = {json.dumps(source)}\ncheckout = {json.dumps(checkout_path)}\nseries = {json.dumps(pin)}\n"
+    require_name(pin)
+    said = {"source": source, "checkout": checkout_path, "series": pin}
     if source.startswith("pypi:"):
-        config = config.replace("checkout =", 'prefix = "python"\ncheckout =', 1)
+        said = {"source": source, "prefix": "python", "checkout": checkout_path, "series": pin}
+    config = "[upstream]\n" + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items())
     ignored = (
         f"/{checkout_path.strip('/')}/\n" if not os.path.isabs(checkout_path) and ".." not in Path(checkout_path).parts else ""
     )
     files = {
         FILE: config,
-        f"series/{pin}": f"# pq-pin: {pin}\n",
+        f"series/{pin}": "" if (folder / FILE).exists() else f"# pq-pin: {pin}\n",
         "hooks/pre-apply": HOOK,
         ".gitattributes": _ATTRIBUTES,
         ".gitignore": ignored,
     }
-    made = []
-    for name, content in files.items():
-        place = folder / name
-        if place.exists() or not content:
-            continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(content, encoding="utf-8")
-        made.append(name)
-    (folder / "patches").mkdir(exist_ok=True)
-    (folder / "hooks" / "pre-apply").chmod(0o755)
+    made = [name for name, content in files.items() if content and not (folder / name).exists()]
+    _let_run(folder / "hooks" / "pre-apply")
     if not made:
         raise NothingToDo(f"There is a queue at {folder} already")
+    (folder / "patches").mkdir(parents=True, exist_ok=True)
+    for name in reversed(made):
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_synced(place, files[name].encode("utf-8", "surrogateescape"))
+        _let_run(folder / "hooks" / "pre-apply")
     return tuple(made)
+
+
+def _let_run(hook: Path) -> None:
+    """Make the shipped hook executable, also where an interrupted init left it otherwise; not one of the user's."""
+    if hook.is_file() and hook.read_bytes() == HOOK.encode():
+        hook.chmod(0o755)
 
 
 def setup(workspace: Workspace, progress: Progress) -> SetUp:
@@ -98,18 +104,31 @@ def setup(workspace: Workspace, progress: Progress) -> SetUp:
 def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     """Make the checkout beside its place and put it there whole."""
     place = queue.checkout
-    if place.is_dir() and any(place.iterdir()):
+    if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
+        _require_checkout(place)
         return False
     partial = place.with_name(place.name + _PARTIAL)
     shutil.rmtree(partial, ignore_errors=True)
-    created = checkout.create_checkout(partial, queue=queue.root)
-    pin = queue.read_pin(listed)
-    commit = _release(created, queue, pin, progress)
-    if pin.commit not in (None, commit):
-        raise _other_release(pin, commit)
-    created.start_branch(queue.series_name, commit)
-    os.replace(partial, place)
+    try:
+        created = checkout.create_checkout(partial, queue=queue.root)
+        created.start_branch(queue.series_name, _release(created, queue, queue.read_pin(listed), progress))
+        os.replace(partial, place)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return True
+
+
+def _require_checkout(place: Path) -> None:
+    try:
+        checkout.open_checkout(place)
+    except PqError:
+        if (place / ".git").exists():
+            raise
+        raise PqError(
+            f"{place} is in the way: it is no checkout",
+            hint="move it away, or name another place under [upstream] checkout in pq.toml",
+        ) from None
 
 
 def _release(opened: Checkout, queue: Queue, pin: Pin, progress: Progress) -> str:

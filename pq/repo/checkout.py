@@ -29,6 +29,7 @@ from pq.repo.worktree import Worktree
 
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
+_ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,12 @@ class Checkout:
     # -- releases and known commits -----------------------------------------------------------------------------
 
     def release(self, name: str) -> str | None:
-        """The commit of a release that was set up."""
-        return self._ref(_RELEASES + name)
+        """The commit of a release that was set up; None where the ref holds none, as while it is fetched."""
+        reference = self.repository.references.get(_RELEASES + name)
+        try:
+            return None if reference is None else str(reference.peel(pygit2.Commit).id)
+        except (pygit2.GitError, ValueError):
+            return None
 
     def set_release(self, name: str, commit: str) -> None:
         """Write down the commit of a release."""
@@ -131,7 +136,10 @@ class Checkout:
 
     def peel_release(self, name: str) -> str:
         """The commit of a release whose ref may hold an annotated tag, which the ref is then set past."""
-        commit = str(self.repository.references[_RELEASES + name].peel(pygit2.Commit).id)
+        commit = self.release(name)
+        if commit is None:
+            self.repository.references.delete(_RELEASES + name)
+            raise PqError(f"{name} is a tag, but not of a commit", hint="name the tag of a release")
         self.set_release(name, commit)
         return commit
 
@@ -208,12 +216,19 @@ def open_checkout(root: Path) -> Checkout:
 
 
 def create_checkout(root: Path, *, queue: Path) -> Checkout:
-    """Make an empty checkout that knows its queue. Line endings are never converted in it."""
+    """Make an empty checkout that knows its queue.
+
+    Its files are the bytes of the release: no line ending is converted and no filter runs, whatever attributes say; and git writes
+    no index that libgit2 can't read.
+    """
     root.mkdir(parents=True, exist_ok=True)
     pygit2.init_repository(str(root))
     checkout = open_checkout(root)
     config = checkout.repository.config
-    config["core.autocrlf"] = "false"
+    for key in ("core.autocrlf", "core.splitIndex", "core.fsmonitor", "index.skipHash", "index.sparse"):
+        config[key] = "false"
+    (Path(checkout.repository.path) / "info").mkdir(exist_ok=True)
+    (Path(checkout.repository.path) / "info" / "attributes").write_text(_ATTRIBUTES)
     config["pq.queue"] = str(queue)
     return checkout
 

@@ -1,4 +1,4 @@
-"""How pq runs the git binary: with none of the variables that a surrounding git has set."""
+"""How pq runs the git binary: with none of the variables that a surrounding git has set, and none of the user's hooks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def environment(**extra: str) -> dict[str, str]:
 def run(*words: str, cwd: Path) -> str:
     """What `git WORDS` prints in a folder. Raises PqError with git's own words."""
     try:
-        done = subprocess.run(["git", *words], cwd=cwd, env=environment(), capture_output=True, check=False)
+        done = subprocess.run(
+            ["git", "-c", f"core.hooksPath={os.devnull}", *words], cwd=cwd, env=environment(), capture_output=True, check=False
+        )
     except FileNotFoundError:
         raise PqError("git is not installed", hint="install git 2.30 or newer") from None
     if done.returncode:

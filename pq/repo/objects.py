@@ -46,14 +46,14 @@ class Objects:
 
     def find_blob(self, prefix: str) -> bytes | None:
         """The content whose id begins so, if the store has exactly one."""
-        for oid, (kind, content) in self._pending.items():
-            if kind == "blob" and oid.startswith(prefix):
-                return content
+        found = {oid: content for oid, (kind, content) in self._pending.items() if kind == "blob" and oid.startswith(prefix)}
         try:
-            found = self.repository.get(prefix)
+            stored = self.repository.get(prefix)
         except ValueError:
             return None
-        return found.data if isinstance(found, pygit2.Blob) else None
+        if isinstance(stored, pygit2.Blob):
+            found[str(stored.id)] = stored.data
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def write(self, kind: str, content: bytes) -> str:
         """Keep an object for `flush`; its id."""
@@ -68,7 +68,7 @@ class Objects:
             try:
                 for kind, content in self._pending.values():
                     self.repository.odb.write(getattr(pygit2.enums.ObjectType, kind.upper()), content)
-            except pygit2.GitError as error:
+            except (pygit2.GitError, OSError) as error:
                 raise PqError(f"git could not store the new objects: {error}", hint="is the disk full?") from None
         else:
             done = subprocess.run(

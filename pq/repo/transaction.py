@@ -26,6 +26,8 @@ from pq.repo import commits
 from pq.repo.objects import Objects
 from pq.repo.worktree import Changes, Worktree
 
+_MOVING = "refs/pq/moving"
+_ID_BYTES = 20
 _OWN_LOCK = 2.0
 """Seconds behind the journal's time in which a lock file is pq's own."""
 
@@ -68,23 +70,24 @@ class Mover:
 
     def move(self, branch: str, old: str, new: str) -> None:
         """Move from one commit to another. Raises NotClean, with nothing changed, if edits are in the way."""
-        changes = self.require_clear(old, new)
-        self._require_unmoved(branch, old)
         self.objects.flush()
+        reference = self._unmoved(branch, old)
+        changes = self.require_clear(old, new)
+        self.objects.repository.references.create(_MOVING, pygit2.Oid(hex=new), force=True)  # so that no gc takes it away
         self._write_journal({"branch": branch, "old": old, "new": new})
         try:
             self.worktree.switch_files(changes)
             os.utime(self._journal)
             self.worktree.switch_index(changes)
             os.utime(self._journal)
-            self.objects.repository.references[branch].set_target(pygit2.Oid(hex=new), "pq: move")
+            reference.set_target(pygit2.Oid(hex=new), "pq: move")  # only if it is still what was read above
         except BaseException:
             with contextlib.suppress(
                 OSError, PqError, pygit2.GitError
             ):  # what can't be taken back now, the next command takes back
-                self.recover()
+                self._settle()
             raise
-        self._journal.unlink()
+        self._forget()
 
     def require_clear(self, old: str, new: str) -> Changes:
         """What a move would change. Raises NotClean if edits, or a running git, are in the way."""
@@ -102,28 +105,60 @@ class Mover:
 
     def recover(self) -> Recovery | None:
         """Finish or undo a move that was interrupted; None if there was none."""
+        if not self._journal.exists():
+            return None
+        if (branch := self._read_journal()[0]) is not None:
+            self._drop_own_locks(branch)
+        return self._settle()
+
+    def _settle(self) -> Recovery:
+        """Bring the files to where the branch is. A journal that can't be read was never complete: nothing was changed yet."""
+        branch, old, new = self._read_journal()
+        left: tuple[str, ...] = ()
+        now = None
+        if branch is not None:
+            try:
+                changes = self._changes(old, new)
+            except PqError as error:
+                self._forget()
+                raise PqError(
+                    f"an interrupted command can't be taken back: {error.fact}",
+                    hint=f"git -C {self.worktree.root} status shows what it left; commands work again",
+                ) from None
+            now = self._target(branch)
+            left = self.worktree.switch_back(changes) if now == old else () if now == new else tuple(changes)
+        self._forget()
+        return Recovery(branch is None or now != new, left)
+
+    def _read_journal(self) -> tuple[str | None, str, str]:
+        """Branch, old and new commit; no branch where the journal is not complete."""
         try:
             journal = json.loads(self._journal.read_bytes())
-            branch, old, new = str(journal["branch"]), str(journal["old"]), str(journal["new"])
-            changes = self._changes(old, new)
-            now = str(self.objects.repository.references[branch].target)
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError, PqError):
-            self._journal.unlink()
-            return Recovery(back=True, left=())
-        self._drop_own_locks(branch)
-        left = self.worktree.switch_back(changes) if now == old else () if now == new else tuple(changes)
-        self._journal.unlink()
-        return Recovery(now != new, left)
+            branch, old, new = journal["branch"], journal["old"], journal["new"]
+            complete = branch.startswith("refs/heads/") and len(bytes.fromhex(old)) == len(bytes.fromhex(new)) == _ID_BYTES
+        except (ValueError, KeyError, TypeError, AttributeError):
+            complete = False
+        return (branch, old, new) if complete else (None, "", "")
 
-    def _require_unmoved(self, branch: str, old: str) -> None:
-        """The user may have committed, or switched to another branch, while the hook was running."""
+    def _forget(self) -> None:
+        """Take the journal away, and the ref that kept what it names."""
+        self._journal.unlink()
+        if _MOVING in self.objects.repository.references:
+            self.objects.repository.references.delete(_MOVING)
+
+    def _target(self, branch: str) -> str | None:
+        reference = self.objects.repository.references.get(branch)
+        return None if reference is None else str(reference.target)
+
+    def _unmoved(self, branch: str, old: str) -> pygit2.Reference:
+        """The branch. The user may have committed, or switched to another one, while the hook was running."""
         references = self.objects.repository.references
-        if references["HEAD"].target != branch or str(references[branch].target) != old:
+        reference = references[branch]
+        if references["HEAD"].target != branch or str(reference.target) != old:
             raise NotClean(
                 f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again"
             )
+        return reference
 
     def _drop_own_locks(self, branch: str) -> None:
         began = self._journal.stat().st_mtime
@@ -153,9 +188,21 @@ def write_synced(place: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, place)
-    except BaseException:
+        _sync_folder(place.parent)
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(place)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _process(holder: Path) -> str:

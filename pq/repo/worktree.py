@@ -13,7 +13,7 @@ import pygit2
 
 from pq.core.lines import blob_id
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
-from pq.errors import PqError
+from pq.errors import NotClean, PqError
 from pq.repo.objects import Node, Objects
 
 Changes = Mapping[str, tuple[Node | None, Node | None]]
@@ -59,11 +59,13 @@ class Worktree:
 
     def switch_files(self, changes: Changes) -> None:
         """Make the files what the switch puts there, which is something else than what is there."""
-        for path, (_, new) in sorted(changes.items(), reverse=True):
+        for path, (old, new) in sorted(changes.items(), reverse=True):
             if new is None:
+                self._require(path, old)
                 self._remove(path)
-        for path, (_, new) in changes.items():
+        for path, (old, new) in changes.items():
             if new is not None:
+                self._require(path, old)
                 self._write(path, new)
 
     def switch_index(self, changes: Changes) -> None:
@@ -73,6 +75,8 @@ class Worktree:
             for path, (_, new) in changes.items():
                 if new is not None:
                     index.add(path)
+                    if _indexed(index, path) != new:  # a filter of .gitattributes made something else of the file
+                        index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=new[1]), pygit2.enums.FileMode(new[0])))
                 elif path in index:
                     index.remove(path)
             index.write()
@@ -86,18 +90,25 @@ class Worktree:
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
         links = self._links(changes)
+        foreign = {link for link in links if link not in changes or self.node(link) != changes[link][1]}
         for path, (old, new) in changes.items():
             if links.isdisjoint(_above(path)):
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     self._at(path).with_name(_temporary(path)).unlink()
             now = self._there(path, links)
-            if now in (old, new):
+            if now in (old, new) and foreign.isdisjoint(_above(path)):
                 back[path] = (now, old)
             else:
                 strange.append(path)
         self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old})
         self.switch_index(back)
         return tuple(strange)
+
+    def _require(self, path: str, old: Node | None) -> None:
+        """Look once more, right before a file is replaced: an editor may have saved, or a folder become a symlink, meanwhile."""
+        linked = any(self._at(above).is_symlink() for above in _above(path))
+        if linked or self.node(path) != old:
+            raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
 
     def _at(self, path: str) -> Path:
         return self.root / os.fsencode(path).decode("utf-8", "surrogateescape")
@@ -150,8 +161,10 @@ class Worktree:
                 with open(os.open(temporary, flags, 0o777 if mode == EXECUTABLE else 0o666), "wb") as file:
                     file.write(content)
             os.replace(temporary, place)
-        except BaseException:
+        except BaseException as error:
             temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                error.filename = error.filename or str(place)
             raise
 
     def _index(self) -> pygit2.Index:

@@ -1,21 +1,27 @@
-"""Tests on published material: left out, with a notice, where the folder with it is not there."""
+"""Real queues. Where there is no corpus (../shared/corpus, or $PQ_CORPUS), the tests that need it are left out, and that is said."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from tests.conftest import PROJECT
+from tests.compat.corpus import CORPUS
 
-CORPUS = Path(os.environ.get("PQ_CORPUS", PROJECT.parent / "shared" / "corpus"))
+_LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests out where there is nothing to test on."""
-    left_out = [] if CORPUS.is_dir() else [item for item in items if item.get_closest_marker("corpus")]
-    if left_out:
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=left_out)
-        print(f"\n{len(left_out)} tests on published queues are left out: there is no folder {CORPUS} (set PQ_CORPUS)")
+    """Leave out what needs the corpus where there is none."""
+    if CORPUS.is_dir():
+        return
+    left_out = [item for item in items if item.get_closest_marker("corpus")]
+    items[:] = [item for item in items if item not in left_out]
+    config.stash[_LEFT_OUT] = len(left_out)
+    config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say that tests were left out, and why."""
+    if count := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(
+            f"NOTICE: {count} tests against real queues were left out: no corpus at {CORPUS} (PQ_CORPUS names another place)"
+        )

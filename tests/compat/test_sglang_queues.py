@@ -1,90 +1,87 @@
-"""Published sglang queues, each pushed on its own release: the tree that `git apply` gives, and the pin again."""
+"""Whole published sglang queues on their own releases: what pq makes of them is what `git apply` makes of them."""
 
 from __future__ import annotations
 
 import shutil
-import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from pq.engine import checking
 from pq.upstream import pypi
-from tests.compat.conftest import CORPUS
+from tests.compat.corpus import Witness, unpack
 from tests.conftest import World, git, snapshot
 
-pytestmark = [pytest.mark.corpus, pytest.mark.usefixtures("user_cache")]
+pytestmark = pytest.mark.corpus
 
-WHOLE = ["slime/0.5.9", "tracelens/0.5.9", "stitch/0.5.15", "specforge/0.5.14", "llm-scaler/0.5.13", "infera/0.5.15.post1"]
-SPLIT = ["slime/0.5.9", "specforge/0.5.14", "llm-scaler/0.5.13"]
+QUEUES = [
+    "slime/0.5.9",
+    "tracelens/0.5.9",
+    "stitch/0.5.15",
+    "specforge/0.5.14",
+    "llm-scaler/0.5.13",
+    "infera/0.5.15.post1",
+]
+SPLIT = ["slime/0.5.9/split", "specforge/0.5.14/split", "llm-scaler/0.5.13/split"]
+"""The same, a patch a file."""
 
 
-@pytest.fixture(scope="session")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked queues."""
-    folder = tmp_path_factory.mktemp("published")
-    with tarfile.open(CORPUS / "sglang" / "queues.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "queues"
+@pytest.fixture(scope="module")
+def queues(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The published queues."""
+    return unpack("sglang/queues.tar.xz", tmp_path_factory.mktemp("queues")) / "queues"
 
 
-def start(root: Path, queue: Path, names: list[str]) -> World:
-    """A world whose v1 is the release, with these patches in the series."""
+def _patches(queue: Path) -> list[Path]:
+    return [queue / name for name in (queue / "series").read_text().splitlines() if not name.startswith("#")]
+
+
+def _world(root: Path, queue: Path, version: str) -> World:
+    """A pq queue of these patches on the wheel of their release."""
     world = World(root)
-    wheel = pypi.fetch(
-        "sglang", queue.parent.name if queue.name == "split" else queue.name, checking.cache() / "wheels", progress=print
-    )
-    world.release("v1", {path: content for path, _, content in wheel.files("python")})
-    world.init()
-    for name in names:
-        world.add(name, (queue / name).read_bytes())
+    world.queue.mkdir()
+    words = ("init", "--source", "pypi:sglang", "--pin", f"v{version}", "--checkout", ".checkout")
+    assert (world.pq(*words).code, world.pq("setup").code) == (0, 0)
+    for patch in _patches(queue):
+        shutil.copy(patch, world.queue / "patches")
+    with (world.queue / "series" / f"v{version}").open("ab") as series:
+        series.write((queue / "series").read_bytes())
     return world
 
 
-def expected(world: World, names: list[str]) -> str:
-    """The tree that `git apply` makes of the release."""
-    place = world.root / "git"
-    git(world.root, "clone", "-q", str(world.upstream), str(place))
-    for name in names:
-        git(place, "apply", "--index", "--whitespace=nowarn", str(world.queue / "patches" / name))
-    return git(place, "write-tree")
-
-
-@pytest.mark.parametrize("which", [*WHOLE, *(f"{name}/split" for name in SPLIT)])
-def test_a_published_queue_gives_what_git_apply_gives(which: str, published: Path, tmp_path: Path) -> None:
-    queue = published / which
-    names = (queue / "series").read_text(encoding="utf-8").split()
-    world = start(tmp_path, queue, names)
-    pin = snapshot(world.checkout)
+@pytest.mark.usefixtures("user_cache")
+@pytest.mark.parametrize("name", [*QUEUES, *SPLIT])
+def test_push_makes_the_tree_of_git_apply_and_pop_the_pin(name: str, queues: Path, tmp_path: Path) -> None:
+    """Law 4: pop after push gives the same bytes, modes and symlinks."""
+    world = _world(tmp_path, queues / name, name.split("/")[1])
+    witness = Witness(world.checkout, tmp_path / "witness")
+    wanted = witness.applied(_patches(queues / name), strip=1)
+    pin = world.files()
 
     pushed = world.pq("push", "-a")
-    tree = git(world.checkout, "rev-parse", "HEAD^{tree}")
-    clean = git(world.checkout, "status", "--porcelain")
+    made = witness.tree()
     popped = world.pq("pop", "-a")
 
-    assert pushed.code == 0, pushed.err
-    assert (tree, clean) == (expected(world, names), "")
-    assert popped.code == 0
-    assert snapshot(world.checkout) == pin
+    assert (pushed.code, pushed.err, popped.code) == (0, "", 0)
+    assert made == wanted
+    assert world.files() == pin
+    assert git(world.checkout, "status", "--porcelain", "--ignored") == ""
 
 
-@pytest.mark.parametrize("which", WHOLE)
-def test_apply_onto_a_plain_folder_gives_the_same_and_takes_it_back(which: str, published: Path, tmp_path: Path) -> None:
-    queue = published / which
-    names = (queue / "series").read_text(encoding="utf-8").split()
-    world = start(tmp_path, queue, [])
-    site = tmp_path / "site"
-    shutil.copytree(world.upstream, site, ignore=shutil.ignore_patterns(".git"))
-    before = snapshot(site)
-    patches = [str(queue / name) for name in names]
+@pytest.mark.parametrize("name", [*QUEUES, SPLIT[0]])
+def test_apply_onto_site_packages_and_back(name: str, queues: Path, tmp_path: Path, user_cache: Path) -> None:
+    """Design, 9a: all files change or none, and -R brings back what was there."""
+    wheel = pypi.fetch("sglang", name.split("/")[1], user_cache / "pq" / "wheels", progress=print)
+    zipfile.ZipFile(wheel.path).extractall(tmp_path / "site")
+    witness = Witness(tmp_path / "site", tmp_path / "witness")
+    wanted = witness.applied(_patches(queues / name), strip=2)
+    before = snapshot(tmp_path / "site")
 
-    applied = world.pq("apply", *patches, "--onto", str(site), "--base", str(world.upstream))
-    after = snapshot(site)
-    taken_back = world.pq("apply", "-R", *patches, "--onto", str(site))
+    words = ["apply", "-p2", "--onto", "site", *map(str, _patches(queues / name))]
+    applied = World(tmp_path).pq(*words, cwd=tmp_path)
+    made = witness.tree()
+    back = World(tmp_path).pq(*words, "-R", cwd=tmp_path)
 
-    assert applied.code == 0, applied.err
-    for name in names:
-        git(world.upstream, "apply", "--whitespace=nowarn", str(queue / name))
-    assert {path: content for path, content in after.items() if not path.startswith(".pq/")} == snapshot(world.upstream)
-    assert taken_back.code == 0, taken_back.err
-    assert snapshot(site) == before
+    assert (applied.code, applied.err, back.code) == (0, "", 0)
+    assert made == wanted
+    assert snapshot(tmp_path / "site") == before

@@ -8,6 +8,7 @@ not: its lock files are made by hand in test_transaction.py.
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import signal
 import sys
@@ -40,11 +41,9 @@ _NAMES = {
 }
 
 
-def deaths(words: Sequence[str], cwd: Path, number: signal.Signals) -> Iterator[int]:
-    """Die at the first point, the second, …; after each, the caller looks and sets back. Ends with the run that outlives its points."""
-    point = 0
-    while True:
-        point += 1
+def deaths(words: Sequence[str], cwd: Path, number: signal.Signals, *, step: int = 1) -> Iterator[int]:
+    """Die at one point after the other; after each, the caller looks and sets back. Ends with the run that outlives its points."""
+    for point in itertools.count(1, step):
         if not dies(words, cwd, number, point):
             return
         yield point

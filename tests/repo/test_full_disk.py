@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Result, World, git
 from tests.laws import nothing_changed, stands_at
 
-_LIMITS = (0, 8, 60, 100, 150, 200, 250, 300, 400, 600, 1000, 4000)
+_LIMITS = (0, 8, 100, 250, 300, 4000)
 _PR_CAPBSET_DROP = 24
 _CAPABILITIES = (0, 1, 2, 3)
 """CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root write where the mode says no."""
@@ -86,7 +86,7 @@ def _can_mount() -> bool:
 
 
 @pytest.mark.skipif(not _can_mount(), reason="no mount namespaces here")
-@pytest.mark.parametrize("free", [0, 1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("free", [0, 7, 8, 9, 10])
 def test_no_page_left_on_the_device(stacked: World, free: int) -> None:
     """ENOSPC for real: a small tmpfs, filled up but for some pages."""
     pq = f'"{sys.executable}" -m pq'

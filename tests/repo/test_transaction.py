@@ -36,12 +36,15 @@ def test_a_file_of_pq_that_is_broken_costs_nothing(stacked: World, monkeypatch: 
     stands_at(stacked, "two.patch")
 
 
-def test_a_journal_of_commits_that_are_not_there_is_put_away(stacked: World) -> None:
+def test_a_journal_of_commits_that_are_not_there_is_said_and_put_away(stacked: World) -> None:
     journal = {"branch": "refs/heads/pq/v1", "old": "0" * 40, "new": "1" * 40}
     (stacked.checkout / ".git" / "pq" / "journal.json").write_text(json.dumps(journal))
 
-    assert stacked.pq("push", "-a").code == 0
+    said = stacked.pq("push", "-a")
+    again = stacked.pq("push", "-a")
 
+    assert (said.code, again.code) == (1, 0)
+    assert "pq: an interrupted command can't be taken back: object 0" in said.err
     stands_at(stacked, "two.patch")
 
 
