@@ -60,7 +60,7 @@ def _because(refused: Refused) -> str:
         case Reason.NO_CONTEXT:
             return "it has no line that could say where it belongs"
         case Reason.WRONG_RESULT:
-            return f"the result is not the file that its index line names ({detail[:12]}): the patch was edited or cut after it was written"
+            return f"the result is not the file that its index line names ({detail[:12]}): the patch was edited or cut after it was written; if the edit is meant, take its index line out"
         case Reason.LANDED:
             return "it is there already"
         case Reason.EXISTS:

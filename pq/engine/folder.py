@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import zipfile
@@ -36,6 +37,8 @@ from pq.engine.events import Ending, PatchEnding
 from pq.errors import NotClean, PqError
 
 _KEPT = ".pq"
+_BACK = "back"
+_OURS = re.compile(r"[0-9a-f]{16}|back")
 _SUFFIX = ".pq-new"
 
 
@@ -139,6 +142,8 @@ def apply(
     if reverse and (kept := _kept(folder, key)) is not None:
         if not only_check:
             _replace(folder, kept.before, None)
+            for path in kept.before:
+                _permit_as_before(folder, kept.place, path)
             shutil.rmtree(kept.place)
             _drop_empty(kept.place.parent)
         return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
@@ -219,16 +224,19 @@ class _Record:
 def recover(folder: Path) -> bool:
     """Take back what an interrupted apply left in a folder; whether there was anything."""
     found = False
-    for record in sorted((folder / _KEPT).glob("*/record.json")):
+    for kept in sorted((folder / _KEPT).glob("*")):
+        if not _OURS.fullmatch(kept.name) or not kept.is_dir():
+            continue
+        record = kept / "record.json"
         content = _read_record(record)
-        if content is None:
-            raise NotClean(
-                f"{record} can't be read",
-                hint=f"what was there before is in {record.parent / 'before'}; then remove {record.parent}",
-            )
-        if content.pending:
-            _require_back(folder, record.parent, _take_back(folder, record.parent, content.files))
+        if content is None and record.exists():
+            raise NotClean(f"{record} can't be read", hint=f"what was there before is in {kept / 'before'}; then remove {kept}")
+        if content is not None and content.pending:
+            _require_back(folder, kept, _take_back(folder, kept, content.files))
             found = True
+        elif content is None or kept.name == _BACK:  # nothing was changed yet, or all of it is done
+            shutil.rmtree(kept)
+            _drop_empty(folder / _KEPT)
     return found
 
 
@@ -245,11 +253,13 @@ def _require_back(folder: Path, kept: Path, left: Sequence[str]) -> None:
 
 def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) -> None:
     """Write all changes, or, if one can't be written, none. With a key, what was there is kept under it."""
-    kept = folder / _KEPT / (key or "back")
+    kept = folder / _KEPT / (key or _BACK)
     shutil.rmtree(kept, ignore_errors=True)
     tree = FolderTree(folder)
     files: dict[str, Mapping[str, object]] = {}
     try:
+        kept.parent.mkdir(exist_ok=True)
+        kept.mkdir(mode=0o700)  # a copy is no easier to read than its file
         for path, after in changes.items():
             before = tree.get(path)
             _require_no_symlink(folder, path)
@@ -262,8 +272,12 @@ def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) 
                 place = kept / "before" / path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(before.content)
+                if before.mode != SYMLINK:
+                    place.chmod(stat.S_IMODE((folder / path).stat().st_mode) | stat.S_IRUSR)
         _write_record(kept, "pending", files)
-        for path, after in changes.items():
+        for path, after in sorted(
+            changes.items(), key=lambda change: change[1] is not None
+        ):  # a folder may go where a file comes
             _put(folder, path, after)
         _write_record(kept, "applied", files)
     except BaseException:
@@ -285,6 +299,10 @@ def _put(folder: Path, path: str, file: File | None) -> None:
                 break
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
+        if place.is_dir() and not place.is_symlink():
+            for below in sorted(place.rglob("*"), reverse=True):
+                _drop_empty(below)
+            _drop_empty(place)
         temporary = place.with_name(f".{place.name[:200]}{_SUFFIX}")
         temporary.unlink(missing_ok=True)
         try:
@@ -319,20 +337,29 @@ def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object
     """
     tree = FolderTree(folder)
     left = []
-    for path, said in files.items():
+    for path, said in sorted(files.items(), key=lambda file: file[1]["before"] is not None):
         if paths.fault(path) or any((folder / above).is_symlink() for above in Path(path).parents if above != Path()):
             left.append(path)
             continue
-        (folder / path).with_name(f".{Path(path).name[:200]}{_SUFFIX}").unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            (folder / path).with_name(f".{Path(path).name[:200]}{_SUFFIX}").unlink()
         now = tree.get(path)
         if (None if now is None else blob_id(now.content)) != said["after"]:
             continue
         try:
             before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
             _put(folder, path, before)
+            _permit_as_before(folder, kept, path)
         except OSError:
             left.append(path)
     return tuple(left)
+
+
+def _permit_as_before(folder: Path, kept: Path, path: str) -> None:
+    """Give a file that was put back the permissions that it had."""
+    place, copy = folder / path, kept / "before" / path
+    if copy.is_file() and place.is_file() and not place.is_symlink():
+        place.chmod(stat.S_IMODE(copy.stat().st_mode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +378,7 @@ def _kept(folder: Path, key: str) -> _Kept | None:
 
 def _read_kept(tree: FolderTree, kept: Path) -> _Kept | None:
     content = _read_record(kept / "record.json")
-    if content is None:
+    if content is None or content.pending:
         return None
     before: dict[str, File | None] = {}
     for path, said in content.files.items():

@@ -14,6 +14,8 @@ from pq.errors import NothingToDo
 
 def verify(workspace: Workspace, tell: Tell) -> Outcome:
     """Does the whole series apply to its pin, in memory, and pass? The checkout need not be on its branch, or clean."""
+    if not workspace.stack_order:
+        raise NothingToDo("No patches in series", hint="write the name of a patch into the series file")
     return _judge(workspace, workspace.stack_order, tell)
 
 

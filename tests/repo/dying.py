@@ -17,8 +17,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from pq.cli import checks, folder, look, move, names, prepare
 from pq.cli.main import run
 
+_LOADED = (checks, folder, look, move, names, prepare)
+"""So that no point is spent on loading a module."""
 _OWNERS = ("posix", "io", "_io", "_posixsubprocess", "_pygit2", "_cffi_backend")
 _NAMES = {
     "open",
