@@ -21,6 +21,11 @@ def blob_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
+def telling_id(recorded: str) -> str:
+    """An id of an `index` line if it says something: not "no file", and long enough to be believed. Else empty."""
+    return recorded if recorded.strip("0") and len(recorded) >= _SHORTEST_ID else ""
+
+
 def is_blob(content: bytes, recorded: str) -> bool:
     """Whether `recorded`, an id from an `index` line and maybe shortened, names this content."""
     return len(recorded) >= _SHORTEST_ID and blob_id(content).startswith(recorded)

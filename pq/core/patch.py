@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, replace
 
 from pq.core.binary import BinaryHunk
-from pq.core.lines import Lines
+from pq.core.lines import Lines, blob_id
 from pq.errors import PqError
 
 CONTEXT, REMOVED, ADDED = b" ", b"-", b"+"
@@ -133,6 +133,15 @@ class FilePatch:
         path = self.new_path or self.old_path
         assert path is not None
         return path
+
+    @property
+    def lacks_hunks(self) -> bool:
+        """Whether it can't be whole: without hunks it changes nothing, or its ids say that the content changes."""
+        if self.hunks or self.binary is not None or self.action is Action.DELETE:
+            return False
+        if self.action is Action.CREATE:
+            return not blob_id(b"").startswith(self.new_id)
+        return self.old_id != self.new_id or (self.action is Action.MODIFY and self.old_mode == self.new_mode)
 
     def reversed(self) -> FilePatch:
         """The file patch that takes this one back."""

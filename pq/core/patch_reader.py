@@ -29,7 +29,7 @@ from unidiff.patch import Hunk as ReadHunk
 from unidiff.patch import PatchSet
 
 from pq.core import binary, paths
-from pq.core.lines import Lines, blob_id, split_lines
+from pq.core.lines import Lines, split_lines, telling_id
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Action, BinaryChange, FilePatch, Hunk, Patch
 from pq.errors import ParseError
 
@@ -51,7 +51,7 @@ _BINARY = re.compile(rb"(literal|delta) (\d{1,18})$")
 _ENDED = {" ": " -+", "-": " -", "+": " +"}
 _NULL = b"/dev/null"
 _CONTEXT = 3
-_SHORTEST_ID = 7
+_CUT = "the patch may have been cut"
 
 
 def read(data: bytes, *, file: str, strip: int = 1) -> Patch:
@@ -134,16 +134,14 @@ class _Reader:
         """Refuse what is left of a file patch that did not begin, or went on: it would be passed over as prose."""
         line, above = self._peek(at), self._peek(at - 1)
         if _DIFFER.match(line) and (inside or above.startswith((b"diff ", b"====")) or line.startswith(b"Binary files ")):
-            raise self._error(
-                "this patch says that a binary file changed, but not how", at, hint="make it again with git diff --binary"
-            )
+            raise self._binary_missing(at)
         if _HUNK.match(line) and (inside or _LEADS_A_HUNK.match(above)):
             raise self._error("a hunk without a file above it", at, hint="it takes a --- and a +++ line")
         if at == self.behind and line[:1] in (b"+", b"-") and line.rstrip() not in (b"--", b"---"):
             raise self._error("a line of a hunk, but the hunk above is complete", at, column=1)
         self.behind += at == self.behind and line.startswith(b" ")  # one context line more than counted changes nothing
         if inside and at == len(self.lines) - 1 and line.startswith((b"--- ", b"+++ ", b"diff --git ")):
-            raise self._error("a file patch begins here, but nothing follows", at, hint="the patch may have been cut")
+            raise self._error("a file patch begins here, but nothing follows", at, hint=_CUT)
 
     def _refuse_broken(self) -> None:
         for number, line in enumerate(self.lines):
@@ -166,14 +164,12 @@ class _Reader:
             self._names(section)
             return self._file(section, first, hunks=self._hunks(section))
         if self._peek(self.at).startswith(b"--- "):
-            raise self._error("expected a +++ line behind this one", self.at, hint="the patch may have been cut")
+            raise self._error("expected a +++ line behind this one", self.at, hint=_CUT)
         if self._peek(self.at) == b"GIT binary patch":
             self.at += 1
             return self._file(section, first, change=self._binary())
         if _DIFFER.match(self._peek(self.at)):
-            raise self._error(
-                "this patch says that a binary file changed, but not how", self.at, hint="make it again with git diff --binary"
-            )
+            raise self._binary_missing(self.at)
         return self._file(section, first)
 
     def _plain_section(self) -> FilePatch:
@@ -195,7 +191,7 @@ class _Reader:
             begins.append(self.at)
             text += self._hunk()
         if not begins:
-            raise self._error("expected a hunk (@@ -…)", self.at, hint="the patch may have been cut")
+            raise self._error("expected a hunk (@@ -…)", self.at, hint=_CUT)
         read = PatchSet(text)[0]
         return tuple(
             _own(hunk, number, begin + 1, crlf=section.crlf)
@@ -220,9 +216,7 @@ class _Reader:
                 if old == new and old + trimmed <= _CONTEXT and trimmed < len(text) - 1:
                     text += [" \n"] * old
                     break
-                raise self._error(
-                    f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint="the patch may have been cut"
-                )
+                raise self._error(f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint=_CUT)
             line = self.lines[self.at]
             mark = b" " if line in (b"\n", b"\r\n") else line[:1]
             old -= mark in (b" ", b"-")
@@ -295,29 +289,25 @@ class _Reader:
             new_path=new,
             old_mode=self._mode(section, section.said.get("old mode") or section.said.get("deleted file mode") or both),
             new_mode=self._mode(section, section.said.get("new mode") or section.said.get("new file mode") or both),
-            old_id=_id(index["old"]) if index else "",
-            new_id=_id(index["new"]) if index else "",
+            old_id=telling_id(index["old"]) if index else "",
+            new_id=telling_id(index["new"]) if index else "",
             hunks=hunks,
             binary=change,
             git=section.git,
             crlf=section.crlf,
         )
-        if not hunks and change is None and _lacks_hunks(made):
-            raise self._error(
-                "this file patch says no change, or its hunks are missing", section.line, hint="the patch may have been cut"
-            )
+        if made.lacks_hunks:
+            raise self._error("this file patch says no change, or its hunks are missing", section.line, hint=_CUT)
         return made
 
     def _action(self, section: _Section, hunks: tuple[Hunk, ...]) -> Action:
         said, (old, new) = section.said, section.names
         plain = hunks[0] if not section.git and len(hunks) == 1 else None  # diff -N without git says it by the @@ line alone
+        comes = plain is not None and not plain.old and not plain.old_start
+        goes = plain is not None and not plain.new and not plain.new_start
         claims = {
-            Action.CREATE: "new file mode" in said
-            or old == _NULL
-            or (plain is not None and not plain.old and not plain.old_start),
-            Action.DELETE: "deleted file mode" in said
-            or new == _NULL
-            or (plain is not None and not plain.new and not plain.new_start),
+            Action.CREATE: "new file mode" in said or old == _NULL or comes,
+            Action.DELETE: "deleted file mode" in said or new == _NULL or goes,
             Action.RENAME: any(key.startswith("rename ") for key in said),
             Action.COPY: any(key.startswith("copy ") for key in said),
         }
@@ -382,6 +372,10 @@ class _Reader:
         line = self.lines[at].rstrip(b"\n").removesuffix(b"\r")
         return line.removeprefix(_BOM) if at == 0 else line
 
+    def _binary_missing(self, at: int) -> ParseError:
+        fact = "this patch says that a binary file changed, but not how"
+        return self._error(fact, at, hint="make it again with git diff --binary")
+
     def _error(self, fact: str, at: int, *, column: int | None = None, hint: str | None = None) -> ParseError:
         at = min(at, max(len(self.lines) - 1, 0))
         text = paths.text(self._peek(at))
@@ -403,17 +397,3 @@ def _own(hunk: ReadHunk, number: int, line: int, *, crlf: bool) -> Hunk:
 
 def _trailing(text: list[str]) -> int:
     return next((n for n, line in enumerate(reversed(text)) if not line.startswith(" ")), 0)
-
-
-def _lacks_hunks(file: FilePatch) -> bool:
-    """Whether a file patch without hunks can't be whole: it changes nothing, or its ids say that the content changes."""
-    if file.action is Action.CREATE:
-        return not blob_id(b"").startswith(file.new_id)
-    if file.action is Action.MODIFY and file.old_mode == file.new_mode:
-        return True
-    return file.action is not Action.DELETE and file.old_id != file.new_id
-
-
-def _id(recorded: str) -> str:
-    """An id that says something: not "no file", and long enough to be believed."""
-    return recorded if recorded.strip("0") and len(recorded) >= _SHORTEST_ID else ""

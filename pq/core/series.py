@@ -4,7 +4,8 @@ Grammar, line by line (quilt's, with mq's guards; patch names are bytes up to th
 
     file    = [ byte order mark ] { line }
     line    = blanks | blanks comment | blanks NAME { blanks option } [ blanks comment ]
-    option  = "-p0" | "-p1" | "-p" DIGITS | "-pab" | "-R" | OTHER     (OTHER begins with "-" and is kept, not used)
+    option  = "-p0" | "-p1" | "-p" DIGITS | "-pab" | "-R" | OTHER     (OTHER begins with "-" and is kept, not used;
+              "--strip=" is "-p", "--reverse" is "-R", and "-Rp1" is both)
     comment = "#" anything          a comment word "#+NAME" or "#-NAME" behind a patch is a guard
     blanks  = { SPACE | TAB | FORM FEED | VERTICAL TAB | CR }
 
@@ -26,7 +27,7 @@ _BLANKS = b" \t\f\v\r"
 _WORD = re.compile(rb"[^ \t\f\v\r\n]+")
 _PIN = re.compile(rb"#\s*pq-pin:\s*(?P<release>\S+)(?:\s+(?P<commit>[0-9a-f]{40}))?\s*$")
 _PIN_LINE = re.compile(rb"#\s*pq-pin:")
-_STRIP = re.compile(r"-p([0-9]{1,3}|ab)")
+_STRIP = re.compile(r"(?:-R?p|--strip=)([0-9]{1,3}|ab)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +164,10 @@ def _entry(line: bytes, number: int, file: str) -> Entry | None:
         if not text.startswith("-"):
             raise _error("expected an option such as -p1 or -R, or a # comment", file, number, line, word.start())
         options.append(text)
-        if text == "-R":
-            reverse = True
-        elif level := _STRIP.fullmatch(text):
+        reverse = reverse or text == "--reverse" or text.startswith("-R")
+        if level := _STRIP.fullmatch(text):
             strip = 1 if level[1] == "ab" else int(level[1])
-        elif text.startswith("-p"):
+        elif text.startswith(("-p", "-Rp", "--strip")):
             raise _error("expected a number after -p", file, number, line, word.start())
     return Entry(name, number, strip, reverse, tuple(options), tuple(guards))
 

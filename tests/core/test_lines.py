@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pq.core.lines import blob_id, is_blob, split_lines
+from pq.core.lines import blob_id, is_blob, split_lines, telling_id
 
 
 def test_only_lf_ends_a_line() -> None:
@@ -24,3 +24,7 @@ def test_an_id_names_a_content() -> None:
 def test_too_short_an_id_names_nothing() -> None:
     assert not is_blob(b"hello\n", "ce0136")
     assert not is_blob(b"hello\n", "")
+
+
+def test_which_ids_say_something() -> None:
+    assert [telling_id(said) for said in ("ce01362", "ce0136", "0000000", "0" * 40, "")] == ["ce01362", "", "", "", ""]

@@ -69,6 +69,12 @@ def test_where_edits_came_to_stand() -> None:
     )
 
 
+def test_where_edits_stand_that_ours_has_all_of() -> None:
+    found = _merged("abcdef", "aBBcdeF", (1, 2, "BB"), (5, 6, "F"))
+
+    assert [(landing.line, landing.landed) for landing in found.landings] == [(1, True), (6, True)]
+
+
 @pytest.mark.parametrize(
     ("ours", "edit"),
     [
@@ -124,6 +130,8 @@ def test_of_three_look_alikes_the_right_one_is_edited() -> None:
         ("(pqrs)(pqrs)", "(pqrs)(pqrs)(pqrs)", (8, 8, "!"), (8, 14)),
         ("(pqrs)(pqrs)(pqrs)", "(pqrs)(pqrs)", (8, 9, "!"), (8, 2)),
         ("aaaa", "aaaaa", (2, 2, "!"), (2, 3)),
+        ("aaaa", "aaaaa", (1, 2, "!"), (1, 2)),
+        ("zu(pqrs)(pqrs)vy", "Zu(pqrs)(pqrs)(pqrs)vY", (4, 5, "!"), (4, 10)),
     ],
 )
 def test_of_equal_blocks_nobody_can_tell(base: str, ours: str, edit: tuple[int, int, str], places: tuple[int, int]) -> None:
@@ -131,6 +139,13 @@ def test_of_equal_blocks_nobody_can_tell(base: str, ours: str, edit: tuple[int, 
     conflicts = _conflicts(base, ours, edit)
 
     assert sorted((conflicts[0].line, conflicts[0].other)) == sorted(places)  # type: ignore[type-var]
+
+
+def test_a_block_that_both_inserted_leaves_it_open_where_the_next_edit_belongs() -> None:
+    """It was taken over above the edit, or another one like it was put in below."""
+    conflicts = _conflicts("(pqrs)(pqrs)", "(pqrs)(pqrs)(pqrs)", (0, 0, "(pqrs)"), (2, 3, "!"))
+
+    assert [(conflict.hunk, conflict.line, conflict.other) for conflict in conflicts] == [(2, 8, 2)]
 
 
 def test_a_change_that_touches_in_one_way_of_saying_it_only_is_none() -> None:

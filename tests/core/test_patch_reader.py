@@ -163,6 +163,7 @@ def test_a_patch_keeps_its_bytes_and_its_header() -> None:
 
     assert patch.raw == data
     assert patch.header == b"Subject: x\n\nWhy.\n---\n f | 2 +-\n\n"
+    assert [(file.line, [(hunk.number, hunk.line) for hunk in file.hunks]) for file in patch.files] == [(9, [(1, 11)])]
 
 
 def test_a_crlf_patch() -> None:
@@ -189,7 +190,8 @@ def test_only_lf_ends_a_line() -> None:
 
 def test_prose_may_look_like_a_diff() -> None:
     """M17: a line `---`, a line that begins with `diff --git`, and a quoted hunk are prose."""
-    prose = b"Subject: x\n\ndiff --git is what git writes.\n---\n@@ -1 +1 @@ means line 1.\n+ good\n- bad\nFrom abc text\n\n"
+    prose = b"Subject: x\n\ndiff --git is what git writes.\n---\n@@ -1 +1 @@ means line 1.\n+ good\n- bad\nFrom abc text\n"
+    prose += b"*** stars\n> a quote\n--- dashes\n12a13\n\n"
 
     patch = _read(prose + PLAIN)
 

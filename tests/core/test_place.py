@@ -226,6 +226,18 @@ def test_what_stands_nowhere_is_shown_beside_the_nearest_place() -> None:
     assert found.found[3:4] == (b"LINE 5\n",)
 
 
+def test_the_nearest_place_is_the_one_that_shares_most() -> None:
+    now = b"line 2\nx\nx\n" + TEN[: TEN.index(b"line 5")] + b"LINE 5\n" + b"x\nx\nline 6\n"
+
+    found = refusal(put(plain(TEN, FIVE), now))
+
+    assert (found.reason, found.lines, found.found[:4]) == (
+        Reason.NO_PLACE,
+        (5,),
+        (b"line 2\n", b"line 3\n", b"line 4\n", b"LINE 5\n"),
+    )
+
+
 @pytest.mark.parametrize("context", [0, 1, 3])
 def test_lines_at_the_end_belong_to_the_end(context: int) -> None:
     """A hunk without context behind it says that the file ends there; a look-alike before it is not meant."""
@@ -277,6 +289,20 @@ def test_no_newline_at_the_end_is_part_of_the_line() -> None:
     assert refusal(put(patch, b"a\nb\nc")).reason is Reason.NO_PLACE
 
 
+def test_an_insertion_at_the_top_is_not_for_an_emptied_file() -> None:
+    patch = recorded(TEN, b"new\n" + TEN, context=0)
+
+    assert refusal(put(patch, b"")).reason is Reason.NO_CONTEXT
+
+
+def test_a_last_line_does_not_run_together_with_the_next_one() -> None:
+    patch = plain(b"a\nb\n", b"a\nB", context=0)
+
+    found = refusal(put(patch, b"a\nb\nc\n"))
+
+    assert (found.reason, found.detail) == (Reason.NO_PLACE, "a line without a newline would stand inside the file")
+
+
 def test_a_line_without_newline_never_stands_inside() -> None:
     """Else it would run together with the next one."""
     patch = plain(b"a\nb\nc\n", b"a\nb\nC").replace(b"-c\n", b"-c\n")
@@ -322,6 +348,13 @@ def test_fuzz_is_taken_on_request_only_and_reported() -> None:
     assert put(plain(TEN, FIVE), now, fuzz=2) == Placed(
         now.replace(b"line 5\n", b"line five\n"), How.FUZZED, (HunkPlace(hunk=1, line=2, offset=0, fuzz=1),)
     )
+
+
+def test_no_hunk_begins_above_the_file() -> None:
+    """Fuzz lets a context line differ, but it has to be there."""
+    now = TEN[TEN.index(b"line 3") :]
+
+    assert refusal(put(plain(TEN, FIVE), now, fuzz=1)).reason is Reason.NO_PLACE
 
 
 @pytest.mark.parametrize("fuzz", [1, 2, 3])
@@ -408,6 +441,16 @@ def test_hunks_that_overlap_are_refused(base: bytes | None) -> None:
     found = put(patch, b"a\nb\nc\n", base=base)
 
     assert isinstance(found, Refused)
+
+
+def test_hunks_that_touch_are_placed_together() -> None:
+    patch = (
+        b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n+two\n line 3\n@@ -4,3 +4,3 @@\n line 4\n-line 5\n+five\n line 6\n"
+    )
+
+    found = put(patch, b"top\n" + TEN)
+
+    assert content(found) == b"top\n" + TEN.replace(b"line 2\n", b"two\n").replace(b"line 5\n", b"five\n")
 
 
 def test_hunks_out_of_order_are_refused() -> None:
