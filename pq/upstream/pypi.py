@@ -17,6 +17,7 @@ from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
 
+from pq.core import paths
 from pq.core.patch import EXECUTABLE, REGULAR
 from pq.errors import PqError
 
@@ -55,8 +56,11 @@ class Wheel:
         with zipfile.ZipFile(self.path) as archive:
             for member in archive.infolist():
                 top = member.filename.partition("/")[0]
-                if not member.is_dir() and not top.endswith((".dist-info", ".data")):
-                    yield member.filename, member, archive
+                if member.is_dir() or top.endswith((".dist-info", ".data")):
+                    continue
+                if reason := paths.fault(member.filename):
+                    raise PqError(f"{self.path.name} may not hold {member.filename}: {reason}", hint="do not install this wheel")
+                yield member.filename, member, archive
 
 
 def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], None]) -> Wheel:
