@@ -141,9 +141,7 @@ def apply(
     key = _key(patches, reverse=reverse)
     if reverse and (kept := _kept(folder, key)) is not None:
         if not only_check:
-            _replace(folder, kept.before, None)
-            for path in kept.before:
-                _permit_as_before(folder, kept.place, path)
+            _replace(folder, kept.before, None, copies=kept.place / "before")
             shutil.rmtree(kept.place)
             _drop_empty(kept.place.parent)
         return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
@@ -236,7 +234,9 @@ def recover(folder: Path) -> bool:
             found = True
         elif content is None or kept.name == _BACK:  # nothing was changed yet, or all of it is done
             shutil.rmtree(kept)
-            _drop_empty(folder / _KEPT)
+        else:
+            _put_away(folder, kept)
+        _drop_empty(folder / _KEPT)
     return found
 
 
@@ -251,8 +251,11 @@ def _require_back(folder: Path, kept: Path, left: Sequence[str]) -> None:
     _drop_empty(folder / _KEPT)
 
 
-def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) -> None:
-    """Write all changes, or, if one can't be written, none. With a key, what was there is kept under it."""
+def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None, *, copies: Path | None = None) -> None:
+    """Write all changes, or, if one can't be written, none. With a key, what was there is kept under it.
+
+    Files of which `copies` has a copy get its permissions. What goes, goes first: a folder may be where a file comes.
+    """
     kept = folder / _KEPT / (key or _BACK)
     shutil.rmtree(kept, ignore_errors=True)
     tree = FolderTree(folder)
@@ -275,10 +278,8 @@ def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) 
                 if before.mode != SYMLINK:
                     place.chmod(stat.S_IMODE((folder / path).stat().st_mode) | stat.S_IRUSR)
         _write_record(kept, "pending", files)
-        for path, after in sorted(
-            changes.items(), key=lambda change: change[1] is not None
-        ):  # a folder may go where a file comes
-            _put(folder, path, after)
+        for path, after in sorted(changes.items(), key=lambda change: change[1] is not None):
+            _put(folder, path, after, copy=copies / path if copies else None)
         _write_record(kept, "applied", files)
     except BaseException:
         _require_back(folder, kept, _take_back(folder, kept, files))
@@ -290,7 +291,8 @@ def _replace(folder: Path, changes: Mapping[str, File | None], key: str | None) 
     _drop_empty(folder / _KEPT)
 
 
-def _put(folder: Path, path: str, file: File | None) -> None:
+def _put(folder: Path, path: str, file: File | None, *, copy: Path | None = None) -> None:
+    """Put a file in its place by one rename, or take it away; with the permissions of the copy, if there is one."""
     place = folder / path
     if file is None:
         place.unlink(missing_ok=True)
@@ -309,7 +311,7 @@ def _put(folder: Path, path: str, file: File | None) -> None:
             if file.mode == SYMLINK:
                 os.symlink(file.content, os.fsencode(temporary))
             else:
-                _write_like(place, temporary, file)
+                _write_like(copy if copy and copy.is_file() else place, temporary, file)
             os.replace(temporary, place)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -319,7 +321,7 @@ def _put(folder: Path, path: str, file: File | None) -> None:
 
 
 def _write_like(place: Path, temporary: Path, file: File) -> None:
-    """Write the content with the permissions of the file that it replaces, the executable bits as the patch has them."""
+    """Write the content with the permissions of the file at a place, the executable bits as the patch has them."""
     temporary.write_bytes(file.content)
     if place.is_file() and not place.is_symlink():
         mode = stat.S_IMODE(place.stat().st_mode)
@@ -348,18 +350,10 @@ def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object
             continue
         try:
             before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
-            _put(folder, path, before)
-            _permit_as_before(folder, kept, path)
+            _put(folder, path, before, copy=kept / "before" / path)
         except OSError:
             left.append(path)
     return tuple(left)
-
-
-def _permit_as_before(folder: Path, kept: Path, path: str) -> None:
-    """Give a file that was put back the permissions that it had."""
-    place, copy = folder / path, kept / "before" / path
-    if copy.is_file() and place.is_file() and not place.is_symlink():
-        place.chmod(stat.S_IMODE(copy.stat().st_mode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +379,10 @@ def _read_kept(tree: FolderTree, kept: Path) -> _Kept | None:
         now = tree.get(path)
         if (None if now is None else blob_id(now.content)) != said["after"]:
             return None
-        before[path] = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
+        copy = kept / "before" / path
+        if said["before"] is not None and not copy.is_file():
+            return None
+        before[path] = None if said["before"] is None else File(int(str(said["mode"])), copy.read_bytes())
     return _Kept(kept, before)
 
 
@@ -395,7 +392,7 @@ def _state(folder: Path) -> Path:
 
 
 def _put_away(folder: Path, kept: Path) -> None:
-    """Move what was kept out of the folder; it stays where the state folder can't be written to."""
+    """Move what was kept out of the folder; it stays where the state folder can't be written to. At any moment one copy is whole."""
     target = _state(folder) / kept.name
     partial = target.with_name(f"{kept.name}{_SUFFIX}")
     with contextlib.suppress(OSError):
@@ -403,7 +400,10 @@ def _put_away(folder: Path, kept: Path) -> None:
         shutil.copytree(kept, partial)
         shutil.rmtree(target, ignore_errors=True)
         os.rename(partial, target)
-        shutil.rmtree(kept)
+        done = kept.with_name(_BACK)
+        shutil.rmtree(done, ignore_errors=True)
+        os.rename(kept, done)
+        shutil.rmtree(done)
 
 
 def _key(patches: Sequence[Named], *, reverse: bool) -> str:
