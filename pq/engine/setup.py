@@ -33,7 +33,8 @@ import sys
 
 from pq.cli.pre_apply import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
 '''
 _ATTRIBUTES = "# Patches and series are bytes: no tool may change their line endings or white space.\n/patches/** -text -whitespace\n/series/* -text -whitespace\n"
 _PARTIAL = ".pq-new"

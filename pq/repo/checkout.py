@@ -208,7 +208,11 @@ def open_checkout(root: Path) -> Checkout:
     """Open the worktree at `root`. Raises PqError where there is none."""
     try:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
-    except pygit2.GitError:
+    except pygit2.GitError as error:
+        if (root / ".git").exists():
+            raise PqError(
+                f"The checkout at {root} can't be opened: {error}", hint=f"git -C {root} status says what to do"
+            ) from None
         raise PqError(f"No checkout at {root}", hint="pq setup makes it") from None
     if repository.is_bare:
         raise PqError(f"The repository at {root} has no worktree", hint="name a worktree under [upstream] checkout in pq.toml")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from pq.repo.worktree import Changes, Worktree
 
 _MOVING = "refs/pq/moving"
 _ID_BYTES = 20
+_PACKING = 0.5
+"""Seconds in which git is done with packing refs."""
 _OWN_LOCK = 2.0
 """Seconds behind the journal's time in which a lock file is pq's own."""
 
@@ -64,6 +67,7 @@ class Mover:
             ) from None
         try:
             holder.write_text(str(os.getpid()))
+            self._drop_dead_locks()
             yield
         finally:
             lock.release()
@@ -159,6 +163,14 @@ class Mover:
                 f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again"
             )
         return reference
+
+    def _drop_dead_locks(self) -> None:
+        """Only pq writes refs below refs/pq, and only with its lock; git locks them for moments when it packs refs."""
+        for lock in Path(self.objects.repository.path, "refs", "pq").rglob("*.lock"):
+            end = time.monotonic() + _PACKING
+            while lock.exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            lock.unlink(missing_ok=True)
 
     def _drop_own_locks(self, branch: str) -> None:
         began = self._journal.stat().st_mtime

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +70,6 @@ def test_what_imports_is_counted(copy: Copy) -> None:
     ("line", "reason"),
     [
         ("import nowhere\n", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("1 / 0\n", "ZeroDivisionError: division by zero"),
         ("raise KeyboardInterrupt\n", "KeyboardInterrupt: "),
         ("import sys; sys.exit(0)\n", "SystemExit: 0"),
         ("raise type('X', (BaseException,), {})('x')\n", "X: x"),
@@ -87,8 +85,6 @@ def test_what_an_import_raises_is_the_reason(copy: Copy, line: str, reason: str)
     ("line", "ending"),
     [
         ("import os; os._exit(0)\n", "exited with 0"),
-        ("import os; os._exit(3)\n", "exited with 3"),
-        ("import os; os.abort()\n", "was killed by signal 6"),
         ("import os; os.kill(os.getpid(), 9)\n", "was killed by signal 9"),
         ("import os; os.closerange(0, 100)\n", "exited with"),
         ("import os\nfor fd in range(100):\n    try: os.write(fd, b'{}')\n    except OSError: pass\n", "exited with 0"),
@@ -130,11 +126,10 @@ def test_a_reason_longer_than_a_pipe_is_no_deadlock(copy: Copy) -> None:
     assert len(found.reason) < 10000
 
 
-@pytest.mark.parametrize(
-    "line", ["import time; time.sleep(60)\n", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()\n"]
-)
-def test_an_import_that_hangs_is_ended(copy: Copy, line: str) -> None:
-    assert copy.finding(line, timeout=1).reason == "the import check took more than 1 seconds and was ended"
+def test_an_import_that_hangs_is_ended(copy: Copy) -> None:
+    deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.pause()\n"
+
+    assert copy.finding(deaf, timeout=1).reason == "the import check took more than 1 seconds and was ended"
 
 
 def test_the_end_takes_the_grandchildren_too(copy: Copy) -> None:
@@ -143,9 +138,9 @@ def test_the_end_takes_the_grandchildren_too(copy: Copy) -> None:
     copy.python = script(copy.root / "python", f'#!/bin/sh\necho $$ >> {pids}\n"{sys.executable}" "$@"\n')
     spawn = f"import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nopen({str(pids)!r}, 'a').write(f'{{child.pid}}\\n')\n"
 
-    found = copy.finding(spawn + "child.wait()\n", timeout=2)
+    found = copy.finding(spawn + "child.wait()\n", timeout=1)
 
-    assert "took more than 2 seconds" in found.reason
+    assert "took more than 1 seconds" in found.reason
     assert [is_gone(int(pid)) for pid in pids.read_text().split()] == [True, True]
 
 
@@ -255,12 +250,3 @@ def test_a_probe_that_exits_is_no_pass(copy: Copy) -> None:
 
     assert isinstance(found, Finding)
     assert found.reason == "probe a.py: SystemExit: 0"
-
-
-def test_the_answer_is_quick(copy: Copy) -> None:
-    """No polling and no grace periods in the way."""
-    began = time.monotonic()
-
-    copy.check()
-
-    assert time.monotonic() - began < 5

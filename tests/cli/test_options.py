@@ -190,7 +190,7 @@ def test_another_series_has_a_branch_of_its_own(stacked: World) -> None:
     assert stacked.pq("applied").out == "one.patch\ntwo.patch\n"
 
 
-@pytest.mark.parametrize("words", [("series",), ("push", "-a"), ("status", "--json")])
+@pytest.mark.parametrize("words", [("push", "-a"), ("status", "--json")])
 def test_a_reader_that_went_away_is_no_traceback(stacked: World, words: tuple[str, ...]) -> None:
     command = f"{sys.executable} -m pq {' '.join(words)} | true; exit ${{PIPESTATUS[0]}}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -116,6 +117,19 @@ def test_a_broken_repository_is_no_bug_of_pq(stacked: World, broken: str) -> Non
     assert said.code in (1, 5), said
     assert said.err.startswith("pq: ")
     assert "\nhint: " in said.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a checkout away")
+def test_a_checkout_of_another_user_is_said_to_be_one(stacked: World) -> None:
+    """As in a container that is built by root and run by somebody: git's safe.directory."""
+    for place in (stacked.checkout, *stacked.checkout.rglob("*")):
+        os.chown(place, 65534, 65534, follow_symlinks=False)
+
+    said = stacked.pq("push", "-a")
+
+    assert said.code == 1
+    assert said.err.startswith(f"pq: The checkout at {stacked.checkout} can't be opened: ")
+    assert "is not owned by current user" in said.err
 
 
 def test_a_repository_that_lost_objects_is_no_bug_of_pq(stacked: World) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Result, World, git
 from tests.laws import nothing_changed, stands_at
 
-_LIMITS = (0, 8, 100, 250, 300, 4000)
+_LIMITS = (0, 100, 300, 4000)
 _PR_CAPBSET_DROP = 24
 _CAPABILITIES = (0, 1, 2, 3)
 """CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root write where the mode says no."""
@@ -51,11 +51,10 @@ def test_a_file_that_cant_grow_leaves_the_old_state(stacked: World, size: int) -
     assert stacked.pq("pop" if pushed.code == 0 else "push", "-a").code == 0
 
 
-@pytest.mark.parametrize("size", [100, 300])
-def test_pop_on_a_full_disk_keeps_the_stack(stacked: World, size: int) -> None:
+def test_pop_on_a_full_disk_keeps_the_stack(stacked: World) -> None:
     stacked.pq("push", "-a")
 
-    popped = _run(stacked, "pop", "-a", first=_limit(size))
+    popped = _run(stacked, "pop", "-a", first=_limit(300))
 
     assert (popped.code, popped.out) == (1, "")
     assert stacked.pq("status").code == 0
@@ -86,7 +85,7 @@ def _can_mount() -> bool:
 
 
 @pytest.mark.skipif(not _can_mount(), reason="no mount namespaces here")
-@pytest.mark.parametrize("free", [0, 7, 8, 9, 10])
+@pytest.mark.parametrize("free", [0, 9])
 def test_no_page_left_on_the_device(stacked: World, free: int) -> None:
     """ENOSPC for real: a small tmpfs, filled up but for some pages."""
     pq = f'"{sys.executable}" -m pq'
@@ -126,24 +125,22 @@ def _drop_power() -> None:
             libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-@pytest.mark.parametrize("command", [("push", "-a"), ("push", "-a", "--no-check"), ("pop", "-a"), ("check",), ("setup",)])
-def test_a_read_only_checkout_is_said_to_be_one(stacked: World, read_only: Path, command: tuple[str, ...]) -> None:
+def test_a_read_only_checkout_is_said_to_be_one(stacked: World, read_only: Path) -> None:
+    fact = f"pq: {read_only}/.git/pq/lock: Permission denied\nhint: see who owns the file\n"
+
+    for words in (("push", "-a"), ("pop", "-a"), ("setup",)):
+        with nothing_changed(stacked):
+            said = _run(stacked, *words, first=_drop_power)
+
+        assert (said.code, said.out, said.err) == (1, "", fact)
+
+
+def test_one_may_look_at_a_read_only_checkout(stacked: World, read_only: Path) -> None:
     assert read_only.is_dir()
 
-    with nothing_changed(stacked):
-        said = _run(stacked, *command, first=_drop_power)
+    codes = [_run(stacked, *words, first=_drop_power).code for words in (("status",), ("top",), ("series", "-v"))]
 
-    assert (said.code, said.out) == (1, ""), said
-    assert said.err.startswith(f"pq: {read_only}/.git/pq/lock: Permission denied\nhint: ") or "Permission denied" in said.err, (
-        said
-    )
-
-
-@pytest.mark.parametrize(("command", "code"), [(("status",), 0), (("top",), 2), (("series", "-v"), 0), (("unapplied",), 0)])
-def test_one_may_look_at_a_read_only_checkout(stacked: World, read_only: Path, command: tuple[str, ...], code: int) -> None:
-    assert read_only.is_dir()
-
-    assert _run(stacked, *command, first=_drop_power).code == code
+    assert codes == [0, 2, 0]
 
 
 def test_a_single_folder_that_is_read_only_takes_nothing_else_along(stacked: World) -> None:

@@ -93,6 +93,20 @@ def test_a_lock_that_the_dead_command_took_goes_with_it(halfway: World, lock: st
     stands_at(halfway, None)
 
 
+@pytest.mark.parametrize("ref", ["refs/pq/moving", "refs/pq/known/v1", "refs/pq/releases/v1"])
+def test_a_dead_lock_of_a_ref_of_pqs_own_is_no_obstacle(stacked: World, ref: str) -> None:
+    """A command that dies inside such a write has no journal yet, or no longer."""
+    lock = stacked.checkout / ".git" / f"{ref}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.touch()
+
+    assert stacked.pq("push", "-a").code == 0
+    assert stacked.pq("pop", "-a").code == 0
+
+    stands_at(stacked, None)
+    assert not lock.exists()
+
+
 def test_a_lock_that_git_took_since_is_left_to_git(halfway: World) -> None:
     lock = halfway.checkout / ".git" / "index.lock"
     lock.touch()
@@ -149,18 +163,22 @@ def _wait_for(place: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("command", [("push", "-a"), ("pop",), ("goto", "one.patch"), ("setup",), ("check",), ("verify",)])
-def test_a_second_pq_is_kept_out(stacked: World, busy: subprocess.Popen[bytes], command: tuple[str, ...]) -> None:
+def test_a_second_pq_is_kept_out(stacked: World, busy: subprocess.Popen[bytes]) -> None:
+    fact = f"pq: another pq is at work here (process {busy.pid})\nhint: "
     try:
         with nothing_changed(stacked):
-            second = stacked.process(*command)
+            said = [
+                stacked.pq(*words)
+                for words in (("push", "-a"), ("pop",), ("goto", "one.patch"), ("setup",), ("check",), ("verify",))
+            ]
+            other = stacked.process("push")
     finally:
         (stacked.queue / "go").touch()
         first = busy.wait()
 
-    assert second.code == 5
-    assert second.err.startswith(f"pq: another pq is at work here (process {busy.pid})\nhint: ")
     assert first == 0
+    assert {each.code for each in (*said, other)} == {5}
+    assert all(each.err.startswith(fact) for each in (*said, other))
     stands_at(stacked, "two.patch")
 
 
