@@ -12,7 +12,8 @@ from pq.core import patch_reader
 from pq.core.tree import Tree
 from pq.engine import folder
 from pq.engine.events import Ending
-from pq.engine.folder import FolderTree, Named
+from pq.engine.folder import Named
+from pq.engine.trees import FolderTree, WheelTree
 from pq.errors import PqError
 from pq.upstream import pypi
 
@@ -83,8 +84,8 @@ def _base(settings: Settings, where: str | None) -> Tree | None:
             raise click.UsageError(f"{where}: expected pypi:NAME==VERSION")
         from pq.engine import checking
 
-        return folder.wheel_tree(pypi.fetch(name, version, checking.cache() / "wheels", progress=settings.report.progress).path)
+        return WheelTree(pypi.fetch(name, version, checking.cache() / "wheels", progress=settings.report.progress).path)
     place = settings.start / where
     if place.is_dir():
         return FolderTree(place)
-    return folder.wheel_tree(place)
+    return WheelTree(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from pq.core.lines import blob_id
 from tests.conftest import NUMBERS, Result, World, git, snapshot
 
 SETTINGS = b"def limit():\n    return 1\n\n\ndef other():\n    return 2\n"
@@ -371,6 +373,40 @@ def test_a_symlink_in_the_way_is_not_followed(site: World) -> None:
     assert said.code in (3, 5)
     assert "pkg is a symlink" in said.err
     assert (outside / "settings.py").read_bytes() == SETTINGS
+
+
+def test_files_whose_names_look_like_temporary_ones_come_back(site: World) -> None:
+    """What pq names its own temporary files, a user may name a file of hers."""
+    names = ("a", "a.new", ".a.pq-new.txt", "record.json")
+    for name in names:
+        (site.queue / "site" / name).write_bytes(name.encode() + b"\n")
+    before = _site(site)
+    patch = "".join(f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-{name}\n+changed\n" for name in reversed(names))
+    (site.queue / "names.patch").write_text(patch)
+
+    applied, changed = _apply(site, "names.patch"), _site(site)
+    back = _apply(site, "-R", "names.patch")
+
+    assert (applied.code, back.code) == (0, 0)
+    assert all(changed[name].endswith(b" changed\n") for name in names)
+    assert _site(site) == before
+
+
+@pytest.mark.parametrize("state", ["applied", "pending"])
+def test_a_record_that_came_with_the_folder_leads_nowhere(site: World, state: str) -> None:
+    """Law 9: an archive can bring a `.pq/` that says, under the digest of a known patch, what to put back where."""
+    key = hashlib.sha256(hashlib.sha256(LIMIT).digest()).hexdigest()[:16]
+    kept = site.queue / "site" / ".pq" / key
+    (kept / "before").mkdir(parents=True)
+    (kept / "evil").write_bytes(b"evil\n")
+    said_of = {"before": blob_id(b"evil\n"), "mode": 0o100644, "after": None}
+    (kept / "record.json").write_text(json.dumps({"state": state, "files": {"../evil": said_of}}))
+
+    said = _apply(site, "-R", "limit.patch")
+
+    assert said.code == 5
+    assert "record.json can't be read" in said.err
+    assert not (site.queue / "evil").exists()
 
 
 def test_a_file_that_is_a_symlink_is_not_patched_through(site: World) -> None:
