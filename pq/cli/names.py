@@ -6,6 +6,7 @@ import click
 
 from pq.cli import report
 from pq.cli.main import Command, Settings
+from pq.core.stack import Stack
 from pq.errors import NothingToDo
 
 
@@ -21,16 +22,9 @@ def top_command(settings: Settings) -> None:
 @click.pass_obj
 def next_command(settings: Settings, patch: str | None) -> None:
     """Print the name of the patch behind PATCH, or behind the top."""
-    stack = settings.workspace().stack
-    names = [entry.name for entry in stack.order]
-    here = stack.series.find(patch) if patch else stack.top
-    following = names[names.index(here) + 1 :] if here in names else names
-    _print_one(
-        settings,
-        "next",
-        following[0] if following else None,
-        f"File series fully applied, ends at patch {names[-1]}" if names else "No patches in series",
-    )
+    names, at, stack = _around(settings, patch)
+    end = f"No patch stands behind {names[at]}" if patch and at >= 0 else _end(stack)
+    _print_one(settings, "next", next(iter(names[at + 1 :]), None), end)
 
 
 @click.command("previous", cls=Command)
@@ -38,13 +32,9 @@ def next_command(settings: Settings, patch: str | None) -> None:
 @click.pass_obj
 def previous_command(settings: Settings, patch: str | None) -> None:
     """Print the name of the patch before PATCH, or before the top."""
-    stack = settings.workspace().stack
-    names = [entry.name for entry in stack.order]
-    here = stack.series.find(patch) if patch else stack.top
-    before = names[: names.index(here)] if here in names else []
-    _print_one(
-        settings, "previous", before[-1] if before else None, "No patch stands before it" if here else "No patches applied"
-    )
+    names, at, stack = _around(settings, patch)
+    nothing = "No patch stands before it" if patch or stack.top else "No patches applied"
+    _print_one(settings, "previous", names[at - 1] if at > 0 else None, nothing)
 
 
 @click.command("series", cls=Command)
@@ -84,8 +74,20 @@ def unapplied_command(settings: Settings, patch: str | None) -> None:
         if patch
         else [entry.name for entry in stack.unapplied]
     )
-    top = stack.top
-    _print_all(settings, "unapplied", names, f"File series fully applied, ends at patch {top}" if top else "No patches in series")
+    end = f"No patch stands behind {stack.series.find(patch)}" if patch else _end(stack)
+    _print_all(settings, "unapplied", names, end)
+
+
+def _around(settings: Settings, patch: str | None) -> tuple[list[str], int, Stack]:
+    """The names in order, and where among them PATCH or the top is; -1 where it is not."""
+    stack = settings.workspace().stack
+    names = [entry.name for entry in stack.order]
+    here = stack.series.find(patch) if patch else stack.top
+    return names, names.index(here) if here in names else -1, stack
+
+
+def _end(stack: Stack) -> str:
+    return f"File series fully applied, ends at patch {stack.top}" if stack.top else "No patches in series"
 
 
 def _print_one(settings: Settings, key: str, name: str | None, otherwise: str) -> None:

@@ -99,7 +99,8 @@ def test_names_with_all_applied(stacked: World) -> None:
 
 def test_names_about_a_patch_that_is_named(stacked: World) -> None:
     assert _said(stacked, "next", "one") == (0, "two.patch\n", "")
-    assert _said(stacked, "next", "two") == (2, "", f"pq: {END}\n")
+    assert _said(stacked, "next", "two") == (2, "", "pq: No patch stands behind two.patch\n")
+    assert _said(stacked, "unapplied", "two") == (2, "", "pq: No patch stands behind two.patch\n")
     assert _said(stacked, "previous", "two") == (0, "one.patch\n", "")
     assert _said(stacked, "previous", "one")[0] == 2
     assert _said(stacked, "applied", "two") == (0, "one.patch\ntwo.patch\n", "")
