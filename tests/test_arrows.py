@@ -47,14 +47,14 @@ def test_an_arrow_goes_down_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_repo_knows_pygit2_and_only_cli_prints(path: Path) -> None:
-    """`checks/syntax.py` is also a script in another interpreter, and answers there; `__main__` is the quick way of `pq top`."""
+    """`checks/syntax_worker.py` is also a script in another interpreter, and answers there; `__main__` is the quick way of `pq top`."""
     here, tree = room(name_of(path)), ast.parse(path.read_text(encoding="utf-8"))
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     streams = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"stdout", "stderr", "echo", "secho"}
     speaks = "print" in calls or bool(streams & _of_sys_and_click(tree))
 
     assert here == "repo" or not any(module.split(".")[0] == "pygit2" for module in imported(path))
-    assert here in ("cli", "__main__") or not speaks or name_of(path) == "pq.checks.syntax"
+    assert here in ("cli", "__main__") or not speaks or name_of(path) == "pq.checks.syntax_worker"
 
 
 def _of_sys_and_click(tree: ast.AST) -> set[str]:
@@ -88,7 +88,7 @@ def test_the_core_is_pure(path: Path) -> None:
     assert not {"now", "today", "utcnow"} & {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
-@pytest.mark.parametrize("name", ["import_worker", "syntax"])
+@pytest.mark.parametrize("name", ["import_worker", "syntax_worker"])
 def test_what_runs_in_another_interpreter_needs_the_standard_library_alone(name: str) -> None:
     found = {module.split(".")[0] for module in imported(PROJECT / "pq" / "checks" / f"{name}.py")}
 

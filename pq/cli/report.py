@@ -224,8 +224,7 @@ def problem_lines(endings: Sequence[PatchEnding]) -> list[str]:
             lines += _refused(ending.patch, ending.patch, ending.failed)
         elif ending.ending is Ending.REJECTED:
             lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
-            for path, (message, line, column, text) in ending.faults:
-                lines += [f"  {path}:{line}: {message}", f"    {text}", *([" " * (column + 3) + "^"] if column else [])]
+            lines += [f"  {line}" for finding in ending.findings for line in finding.lines()]
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pq.core.binary import BinaryHunk
 from pq.core.lines import Lines, blob_id
@@ -33,7 +34,7 @@ class Edit:
     hunk: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hunk:
     """One hunk. `lines` are pairs of mark and text; a text without newline is the last line of a file without one."""
 
@@ -44,12 +45,12 @@ class Hunk:
     section: bytes
     lines: tuple[tuple[bytes, bytes], ...]
 
-    @property
+    @cached_property
     def old(self) -> Lines:
         """The lines that have to be there."""
         return tuple(text for mark, text in self.lines if mark != ADDED)
 
-    @property
+    @cached_property
     def new(self) -> Lines:
         """The lines that stand there afterwards."""
         return tuple(text for mark, text in self.lines if mark != REMOVED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _ESCAPE = re.compile(rb'\\(?:([0-7]{3})|([abtnvfr"\\]))')
@@ -71,6 +72,14 @@ def strip(name: bytes, level: int) -> bytes | None:
             return None
     root = name[:1] if name.startswith(b"/") else b""
     return root + b"/".join(part for part in name.split(b"/") if part not in (b"", b".")) or None
+
+
+def above(path: str) -> Iterator[str]:
+    """The folders that a path leads through, outermost first."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
 
 
 def fault(path: str) -> str | None:

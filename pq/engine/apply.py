@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pq.core import paths
 from pq.core.lines import is_blob
 from pq.core.patch import REGULAR, SYMLINK, Action, FilePatch, Patch
 from pq.core.place import How, Placed, Reason, Refused, place
@@ -145,9 +146,7 @@ class _Work:
 
     def _unsafe(self, path: str) -> Refused | None:
         """A file or a symlink where the path needs a folder (law 9)."""
-        parts = path.split("/")
-        for count in range(1, len(parts)):
-            above = "/".join(parts[:count])
+        for above in paths.above(path):
             there = self._get(above)
             if there is not None and above not in self.leaving:
                 what = "a symlink" if there.mode == SYMLINK else "a file"

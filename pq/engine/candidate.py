@@ -10,7 +10,6 @@ from pq.core.patch import FilePatch
 from pq.core.series import Entry
 from pq.engine import events
 from pq.engine.apply import Failed, apply_patch
-from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.repo import commits
 from pq.repo.commits import Commit
@@ -27,34 +26,38 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The candidates, bottom first, up to the first patch that does not belong there."""
+    """The candidates, bottom first, up to the first patch that does not belong there, and what there is to tell of them."""
 
     candidates: tuple[Candidate, ...]
+    applying: tuple[events.Applying, ...]
     refused: events.Refused | None
 
 
-def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], tell: Tell, *, fuzz: int = 0) -> Built:
-    """Make the commits of `entries` on `parent`, taking those that exist already."""
+def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], *, fuzz: int = 0) -> Built:
+    """Make the commits of `entries` on `parent`, taking those that exist already. Raises PqError for a patch that can't be read."""
     contents = [workspace.queue.read_patch(entry.name) for entry in entries]  # a missing one is said before the first is tried
     known = workspace.checkout.known(workspace.queue.series_name, workspace.pin_commit)
     made: list[Candidate] = []
+    told: list[events.Applying] = []
     for entry, content in zip(entries, contents, strict=True):
         identity = commits.identity(content, entry)
         existing = known.get((parent.oid, entry.name, identity))
         if existing is not None:
-            commit = existing.commit
-            tell(events.Applying(entry.name, known=True, placed=()))
+            commit, applying = existing.commit, events.Applying(entry.name, known=True, placed=())
         else:
-            outcome = _apply(workspace, parent, entry, content, fuzz, tell)
+            outcome = _apply(workspace, parent, entry, content, fuzz)
             if isinstance(outcome, events.Refused):
-                return Built(tuple(made), outcome)
-            commit = outcome
+                return Built(tuple(made), tuple(told), outcome)
+            commit, applying = outcome
+        told.append(applying)
         made.append(Candidate(entry.name, parent.tree, commit))
         parent = commit
-    return Built(tuple(made), None)
+    return Built(tuple(made), tuple(told), None)
 
 
-def _apply(workspace: Workspace, parent: Commit, entry: Entry, content: bytes, fuzz: int, tell: Tell) -> Commit | events.Refused:
+def _apply(
+    workspace: Workspace, parent: Commit, entry: Entry, content: bytes, fuzz: int
+) -> tuple[Commit, events.Applying] | events.Refused:
     patch = workspace.parse(entry, content)
     objects = workspace.checkout.objects
     tree = workspace.checkout.tree_of(parent)
@@ -65,8 +68,7 @@ def _apply(workspace: Workspace, parent: Commit, entry: Entry, content: bytes, f
     outcome = apply_patch(tree, patch, base=base, fuzz=fuzz)
     if isinstance(outcome, Failed):
         return events.Refused(entry.name, workspace.queue.relative(workspace.queue.patch_file(entry.name)), outcome)
-    tell(events.Applying(entry.name, known=False, placed=outcome.placed, empty=not outcome.changes))
-    return commits.write_patch(
+    commit = commits.write_patch(
         objects,
         tree=tree.with_changes(outcome.changes).oid,
         parent=parent,
@@ -74,3 +76,4 @@ def _apply(workspace: Workspace, parent: Commit, entry: Entry, content: bytes, f
         digest=commits.identity(content, entry).partition(" ")[0],
         described=header.read(patch.header),
     )
+    return commit, events.Applying(entry.name, known=False, placed=outcome.placed, empty=not outcome.changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pq.checks.imports import Imported
 from pq.checks.stage import Stage
 from pq.core import patch_reader
 from pq.core.lines import split_lines
-from pq.core.patch import SYMLINK, Hunk
+from pq.core.patch import Hunk
 from pq.core.series import Pin
 from pq.core.tree import File
 from pq.errors import NotChecked, PqError
@@ -83,7 +83,7 @@ class Checker:
 
     def judge(self, asked: Sequence[Asked]) -> Verdict:
         """Check the patches of a push, cheap checks first; the dear ones only where the cheap ones pass."""
-        rejected = tuple((each.patch, finding) for each in asked for finding in self._syntax(each))
+        rejected = tuple((each.patch, self._with_hunk(each, finding)) for each, finding in self._syntax(asked))
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
         outcome = self._imports(asked[-1].after)
@@ -92,20 +92,21 @@ class Checker:
         each, finding = self._to_blame(asked, outcome)
         return Verdict(((each.patch, self._with_hunk(each, finding)),))
 
-    def _syntax(self, asked: Asked) -> list[Finding]:
-        changes = self.objects.difference(asked.before, asked.after)
-        python = {path: (old, new) for path, (old, new) in changes.items() if path.endswith(".py") and new and new[0] != SYMLINK}
-        files = [(path, self.objects.read(new[1])) for path, (_, new) in python.items() if new]
-        faults = self._faults(files)
-        before = self._faults([(path, self.objects.read(old[1])) for path, (old, _) in python.items() if path in faults and old])
-        return [
-            self._with_hunk(asked, Finding("syntax", message, path, line or None, column or None, (text,) if text else ()))
-            for path, (message, line, column, text) in faults.items()
-            if path not in before or before[path][0] != message
+    def _syntax(self, asked: Sequence[Asked]) -> Iterator[tuple[Asked, Finding]]:
+        """What the patches newly break, all in one go."""
+        changed = [
+            (each, path, old, new)
+            for each in asked
+            for path, (old, new) in self.objects.difference(each.before, each.after).items()
+            if new is not None and syntax.is_python(path, new[0])
         ]
 
-    def _faults(self, files: Sequence[tuple[str, bytes]]) -> dict[str, syntax.Fault]:
-        return syntax.faults(files, python=str(self.python.path), version=self.python.version)
+        def before(number: int) -> bytes | None:
+            old = changed[number][2]
+            return None if old is None else self.objects.read(old[1])
+
+        found = syntax.new_findings([(path, self.objects.read(new[1])) for _, path, _, new in changed], before, self.python)
+        return ((changed[number][0], finding) for number, finding in found.items())
 
     def _imports(self, tree: str) -> Imported | Finding:
         check = self.queue.config.check

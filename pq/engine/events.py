@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pq.checks.syntax import Fault
+    from pq.checks.findings import Finding
     from pq.core.place import Placed
     from pq.engine.apply import Failed
 
@@ -108,7 +108,7 @@ class PatchEnding:
     ending: Ending
     placed: tuple[tuple[str, Placed], ...] = ()
     failed: Failed | None = None
-    faults: tuple[tuple[str, Fault], ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Removing | NowAt | Progress

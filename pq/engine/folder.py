@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pq.checks import syntax
-from pq.core.patch import SYMLINK, FilePatch, Patch
+from pq.checks.findings import Finding
+from pq.core.patch import FilePatch, Patch
 from pq.core.tree import File, Tree
 from pq.engine import kept
 from pq.engine.apply import Failed, apply_patch
@@ -32,19 +34,28 @@ def apply(
     `patches` are as they are to be applied, reversed already where `reverse` says so: that is needed only to find what was kept.
     Raises NotClean where a symlink is in the way, OSError where the folder can't be written; nothing is changed then.
     """
-    if not only_check:
-        kept.recover(folder)
-    key = _key(patches, reverse=reverse)
-    if reverse and (found := kept.find(folder, key)) is not None:
+    with contextlib.ExitStack() as held:
         if not only_check:
-            kept.replace(folder, found.before, None, copies=found.place / "before")
-            kept.drop(found)
-        return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
-    tree = Overlay(FolderTree(folder))
-    endings = _endings(tree, _Origin(base, reverse=reverse, patches=patches, fuzz=fuzz), patches, fuzz)
-    if not only_check and tree.changes and all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings):
-        kept.replace(folder, tree.changes, None if reverse else key)
-    return endings
+            held.enter_context(kept.locked(folder))
+            kept.recover(folder)
+        key = _key(patches, reverse=reverse)
+        tree = Overlay(FolderTree(folder))
+        if reverse and (found := kept.find(folder, key)) is not None:
+            if not only_check:
+                kept.replace(folder, _pairs(tree, found.before), None, copies=found.place / "before")
+                kept.drop(found)
+            return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
+        endings = _endings(tree, _Origin(base, reverse=reverse, patches=patches, fuzz=fuzz), patches, fuzz)
+        if not only_check and tree.changes and all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings):
+            kept.replace(folder, _pairs(tree, tree.changes), None if reverse else key)
+        return endings
+
+
+def _pairs(tree: Overlay, after: Mapping[str, File | None]) -> dict[str, tuple[File | None, File | None]]:
+    """By path what was read from the folder, and what comes in its place."""
+    unread = (path for path in after if path not in tree.seen)
+    tree.seen.update({path: tree.below.get(path) for path in unread})
+    return {path: (tree.seen[path], file) for path, file in after.items()}
 
 
 def _endings(tree: Overlay, origin: _Origin, patches: Sequence[Named], fuzz: int) -> tuple[PatchEnding, ...]:
@@ -54,8 +65,9 @@ def _endings(tree: Overlay, origin: _Origin, patches: Sequence[Named], fuzz: int
         if isinstance(outcome, Failed):
             endings.append(PatchEnding(named.name, Ending.ALREADY if outcome.landed else Ending.CONFLICT, failed=outcome))
         else:
-            faults = _faults(tree, outcome.changes)
-            endings.append(PatchEnding(named.name, Ending.REJECTED if faults else Ending.APPLIED, outcome.placed, faults=faults))
+            findings = _findings(tree, outcome.changes)
+            ending = Ending.REJECTED if findings else Ending.APPLIED
+            endings.append(PatchEnding(named.name, ending, outcome.placed, findings=findings))
             tree.changes.update(outcome.changes)
     return tuple(endings)
 
@@ -90,17 +102,15 @@ class _Origin:
         return base
 
 
-def _faults(tree: Tree, changes: Mapping[str, File | None]) -> tuple[tuple[str, syntax.Fault], ...]:
-    """Python files that no longer compile, but did."""
-    found = []
-    for path, file in changes.items():
-        if file is None or not path.endswith(".py") or file.mode == SYMLINK:
-            continue
-        old = tree.get(path)
-        fault = syntax.compile_fault(path, file.content)
-        if fault and (old is None or syntax.compile_fault(path, old.content) is None):
-            found.append((path, fault))
-    return tuple(found)
+def _findings(tree: Tree, changes: Mapping[str, File | None]) -> tuple[Finding, ...]:
+    """What the changes newly break."""
+    sources = [(path, file.content) for path, file in changes.items() if file is not None and syntax.is_python(path, file.mode)]
+
+    def before(number: int) -> bytes | None:
+        old = tree.get(sources[number][0])
+        return None if old is None else old.content
+
+    return tuple(syntax.new_findings(sources, before).values())
 
 
 def _key(patches: Sequence[Named], *, reverse: bool) -> str:

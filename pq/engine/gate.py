@@ -26,8 +26,8 @@ from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.errors import NotChecked
+from pq.repo.files import write_synced
 from pq.repo.git import environment
-from pq.repo.transaction import write_synced
 
 _KEPT = 5000
 _SHOWN, _SHOWN_WIDTH = 12, 200

@@ -14,13 +14,15 @@ the folder takes back what an interrupted one left. Bytecode of changed files is
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import hashlib
 import json
 import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +34,12 @@ from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.engine.trees import FolderTree
 from pq.errors import NotClean
-from pq.repo.transaction import write_synced
+from pq.repo import files
 
 _KEPT = ".pq"
 _BACK = "back"
 _OURS = re.compile(r"[0-9a-f]{16}|back")
-_SUFFIX = ".pq-new"
+_PARTIAL = ".new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,21 @@ class _Record:
 
     pending: bool
     files: Mapping[str, Mapping[str, object]]
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second `pq apply` out of a folder, without a file in it. The lock goes with the process; where the system has none, it goes without."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise NotClean(f"another pq is at work in {folder}", hint="wait for it, and run the command again") from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def recover(folder: Path) -> bool:
@@ -65,7 +82,7 @@ def recover(folder: Path) -> bool:
             shutil.rmtree(kept)
         else:
             _put_away(folder, kept)
-        _drop_empty(folder / _KEPT)
+        files.drop_empty(folder / _KEPT)
     return found
 
 
@@ -77,109 +94,92 @@ def _require_back(folder: Path, kept: Path, left: Sequence[str]) -> None:
             hint=f"what was there before is in {kept / 'before'}; put it back by hand, then remove {kept}",
         )
     shutil.rmtree(kept, ignore_errors=True)
-    _drop_empty(folder / _KEPT)
+    files.drop_empty(folder / _KEPT)
 
 
-def replace(folder: Path, changes: Mapping[str, File | None], key: str | None, *, copies: Path | None = None) -> None:
-    """Write all changes, or, if one can't be written, none. With a key, what was there is kept under it.
+def replace(
+    folder: Path,
+    changes: Mapping[str, tuple[File | None, File | None]],
+    key: str | None,
+    *,
+    copies: Path | None = None,
+) -> None:
+    """Make all changes (by path what is there and what comes), or, if one can't be made, none. With a key, what was there is kept under it.
 
     Files of which `copies` has a copy get its permissions. What goes, goes first: a folder may be where a file comes.
+    Raises NotClean where something else is there, or a symlink on the way.
     """
     kept = folder / _KEPT / (key or _BACK)
     shutil.rmtree(kept, ignore_errors=True)
-    tree = FolderTree(folder)
-    files: dict[str, Mapping[str, object]] = {}
+    said: dict[str, Mapping[str, object]] = {}
     try:
         kept.parent.mkdir(exist_ok=True)
         kept.mkdir(mode=0o700)  # a copy is no easier to read than its file
-        for path, after in changes.items():
-            before = tree.get(path)
-            _require_no_symlink(folder, path)
-            files[path] = {
+        for path, (before, after) in changes.items():
+            _require(folder, path, before)
+            said[path] = {
                 "before": None if before is None else blob_id(before.content),
                 "mode": REGULAR if before is None else before.mode,
                 "after": None if after is None else blob_id(after.content),
             }
             if before is not None:
-                place = kept / "before" / path
+                place = Path(files.at(kept / "before", path))
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with open(place, "xb") as copy:
                     copy.write(before.content)
                     copy.flush()
                     os.fsync(copy.fileno())
                 if before.mode != SYMLINK:
-                    place.chmod(stat.S_IMODE((folder / path).stat().st_mode) | stat.S_IRUSR)
-        _write_record(kept, "pending", files)
-        for path, after in sorted(changes.items(), key=lambda change: change[1] is not None):
+                    place.chmod(stat.S_IMODE(os.stat(files.at(folder, path)).st_mode) | stat.S_IRUSR)
+        _write_record(kept, "pending", said)
+        for path, (_, after) in sorted(changes.items(), key=lambda change: change[1][1] is not None):
             _put(folder, path, after, copy=copies / path if copies else None)
-        _write_record(kept, "applied", files)
+        _write_record(kept, "applied", said)
     except BaseException:
-        _require_back(folder, kept, _take_back(folder, kept, files))
+        _require_back(folder, kept, _take_back(folder, kept, said))
         raise
     if key is None:
         shutil.rmtree(kept)
     else:
         _put_away(folder, kept)
-    _drop_empty(folder / _KEPT)
+    files.drop_empty(folder / _KEPT)
 
 
 def _put(folder: Path, path: str, file: File | None, *, copy: Path | None = None) -> None:
-    """Put a file in its place by one rename, or take it away; with the permissions of the copy, if there is one."""
-    place = folder / path
+    """Put a file in its place, or take it away; with the permissions of the copy, if there is one, else of what was there."""
+    place = Path(files.at(folder, path))
     if file is None:
-        place.unlink(missing_ok=True)
-        for above in place.parents:
-            if above == folder or not _drop_empty(above):
-                break
+        files.remove(folder, path)
     else:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_dir() and not place.is_symlink():
-            for below in sorted(place.rglob("*"), reverse=True):
-                _drop_empty(below)
-            _drop_empty(place)
-        temporary = place.with_name(f".{place.name[:200]}{_SUFFIX}")
-        temporary.unlink(missing_ok=True)
-        try:
-            if file.mode == SYMLINK:
-                os.symlink(file.content, os.fsencode(temporary))
-            else:
-                _write_like(copy if copy and copy.is_file() else place, temporary, file)
-            os.replace(temporary, place)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    for stale in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+        files.put(str(place), file, permissions=_permissions(copy if copy and copy.is_file() else place, file))
+    for stale in (place.parent / "__pycache__").glob(f"{glob.escape(place.stem)}.*.pyc"):
         stale.unlink()
 
 
-def _write_like(place: Path, temporary: Path, file: File) -> None:
-    """Write the content with the permissions of the file at a place, the executable bits as the patch has them."""
-    temporary.write_bytes(file.content)
-    if place.is_file() and not place.is_symlink():
-        mode = stat.S_IMODE(place.stat().st_mode)
-        readable = (mode & 0o444) >> 2
-        temporary.chmod(mode | readable if file.mode == EXECUTABLE else mode & ~0o111)
-    elif file.mode == EXECUTABLE:
-        mode = stat.S_IMODE(temporary.stat().st_mode)
-        temporary.chmod(mode | (mode & 0o444) >> 2)
+def _permissions(like: Path, file: File) -> int | None:
+    """The permissions of a file, with the executable bits as the patch has them; None where nothing is there."""
+    if file.mode == SYMLINK or not like.is_file() or like.is_symlink():
+        return None
+    mode = stat.S_IMODE(like.stat().st_mode)
+    return mode | (mode & 0o444) >> 2 if file.mode == EXECUTABLE else mode & ~0o111
 
 
-def _take_back(folder: Path, kept: Path, files: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+def _take_back(folder: Path, kept: Path, said: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
     """Put back what was kept, at every path that holds what the interrupted apply put there; the paths where that failed."""
     tree = FolderTree(folder)
     left = []
-    for path, said in sorted(files.items(), key=lambda file: file[1]["before"] is not None):
-        if any((folder / above).is_symlink() for above in Path(path).parents if above != Path()):
+    for path, file in sorted(said.items(), key=lambda each: each[1]["before"] is not None):
+        if files.symlink_above(folder, path) is not None:
             left.append(path)
             continue
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            (folder / path).with_name(f".{Path(path).name[:200]}{_SUFFIX}").unlink()
+        files.drop_temporary(files.at(folder, path))
         now = tree.get(path)
-        if (None if now is None else blob_id(now.content)) != said["after"]:
+        if (None if now is None else blob_id(now.content)) != file["after"]:
             continue
+        copy = Path(files.at(kept / "before", path))
         try:
-            before = None if said["before"] is None else File(int(str(said["mode"])), (kept / "before" / path).read_bytes())
-            _put(folder, path, before, copy=kept / "before" / path)
+            before = None if file["before"] is None else File(int(str(file["mode"])), copy.read_bytes())
+            _put(folder, path, before, copy=copy)
         except OSError:
             left.append(path)
     return tuple(left)
@@ -208,7 +208,7 @@ def _read_kept(tree: FolderTree, kept: Path) -> Kept | None:
         now = tree.get(path)
         if (None if now is None else blob_id(now.content)) != said["after"]:
             return None
-        copy = kept / "before" / path
+        copy = Path(files.at(kept / "before", path))
         if said["before"] is not None and not copy.is_file():
             return None
         file = None if said["before"] is None else File(int(str(said["mode"])), copy.read_bytes())
@@ -226,48 +226,49 @@ def _state(folder: Path) -> Path:
 def _put_away(folder: Path, kept: Path) -> None:
     """Move what was kept out of the folder; it stays where the state folder can't be written to. At any moment one copy is whole."""
     target = _state(folder) / kept.name
-    partial = target.with_name(f"{kept.name}{_SUFFIX}")
+    partial = target.with_name(f"{kept.name}{_PARTIAL}")
     with contextlib.suppress(OSError):
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(kept, partial)
+        shutil.copytree(kept, partial, copy_function=_copy_synced)
         shutil.rmtree(target, ignore_errors=True)
         os.rename(partial, target)
+        files.sync_folder(target.parent)
         done = kept.with_name(_BACK)
         shutil.rmtree(done, ignore_errors=True)
         os.rename(kept, done)
         shutil.rmtree(done)
 
 
-def _write_record(kept: Path, state: str, files: Mapping[str, Mapping[str, object]]) -> None:
-    write_synced(kept / "record.json", json.dumps({"state": state, "files": files}).encode())
+def _copy_synced(source: str, target: str) -> None:
+    shutil.copy2(source, target)
+    with open(target, "rb") as copied:
+        os.fsync(copied.fileno())
+
+
+def _write_record(kept: Path, state: str, said: Mapping[str, Mapping[str, object]]) -> None:
+    files.write_synced(kept / "record.json", json.dumps({"state": state, "files": said}).encode())
 
 
 def _read_record(place: Path) -> _Record | None:
     """The record, or None. It may lie in the folder that is patched, so its paths are believed no more than a patch's (law 9)."""
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
-        files = {str(path): dict(said) for path, said in content["files"].items()}
+        said = {str(path): dict(file) for path, file in content["files"].items()}
         pending = content["state"] == "pending"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return None if any(map(paths.fault, files)) else _Record(pending, files)
+    return None if any(map(paths.fault, said)) else _Record(pending, said)
 
 
-def _require_no_symlink(folder: Path, path: str) -> None:
-    for above in Path(path).parents:
-        if (folder / above).is_symlink() and above != Path():
-            raise NotClean(f"{above} is a symlink; no patch writes through one", hint="apply the patch to the folder it leads to")
-
-
-def _drop_empty(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True
+def _require(folder: Path, path: str, before: File | None) -> None:
+    """Raise NotClean unless this is what stands at a path, with no symlink on the way."""
+    if (link := files.symlink_above(folder, path)) is not None:
+        raise NotClean(f"{link} is a symlink; no patch writes through one", hint="apply the patch to the folder it leads to")
+    if FolderTree(folder).get(path) != before:
+        raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
 
 
 def drop(kept: Kept) -> None:
     """Drop what was kept, once it is back in its place."""
     shutil.rmtree(kept.place)
-    _drop_empty(kept.place.parent)
+    files.drop_empty(kept.place.parent)

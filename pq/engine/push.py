@@ -34,13 +34,15 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
         raise NotClean(
             f"Patch {edited[0]} was changed since it was pushed", hint=f"pq pop {_below(workspace, edited[0])}, then push again"
         )
-    built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, tell, fuzz=options.fuzz)
-    candidates, outcome = built.candidates, Outcome.DONE
-    if built.refused is not None:
-        tell(built.refused)
-        candidates, outcome = () if options.atomic else candidates, Outcome.REFUSED
+    built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, fuzz=options.fuzz)
+    candidates, outcome = () if options.atomic and built.refused else built.candidates, Outcome.DONE
     if candidates:
         workspace.checkout.mover.require_clear(workspace.head, candidates[-1].commit.oid)
+    for applying in built.applying:
+        tell(applying)
+    if built.refused is not None:
+        tell(built.refused)
+        outcome = Outcome.REFUSED
     if options.check:
         candidates, rejected = _judged(Gate(workspace, tell), candidates, atomic=options.atomic)
         outcome = Outcome.REJECTED if rejected else outcome

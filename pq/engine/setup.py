@@ -17,7 +17,7 @@ from pq.errors import NotClean, NothingToDo, PqError
 from pq.queue import FILE, Queue, require_name
 from pq.repo import checkout, git
 from pq.repo.checkout import Checkout
-from pq.repo.transaction import write_synced
+from pq.repo.files import write_synced
 from pq.upstream import git as git_releases
 from pq.upstream import pypi
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
 from pq.core.tree import File, Tree
 from pq.errors import PqError
+from pq.repo import files
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +22,13 @@ class FolderTree:
 
     def get(self, path: str) -> File | None:
         """The file at a path."""
-        place = self.root / path
-        try:
-            status = os.lstat(place)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if stat.S_ISLNK(status.st_mode):
-            return File(SYMLINK, os.fsencode(os.readlink(place)))
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return File(EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, place.read_bytes())
+        found = files.read(files.at(self.root, path))
+        return found if found is not None and found.mode in (REGULAR, EXECUTABLE, SYMLINK) else None
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at the path."""
-        place = self.root / path
-        return place.is_dir() and not place.is_symlink()
+        place = files.at(self.root, path)
+        return os.path.isdir(place) and not os.path.islink(place)
 
 
 @dataclass(slots=True)
@@ -78,10 +70,15 @@ class Overlay:
 
     below: Tree
     changes: dict[str, File | None] = field(default_factory=dict)
+    seen: dict[str, File | None] = field(default_factory=dict)
 
     def get(self, path: str) -> File | None:
-        """The file at a path."""
-        return self.changes[path] if path in self.changes else self.below.get(path)
+        """The file at a path; read once from the tree below."""
+        if path in self.changes:
+            return self.changes[path]
+        if path not in self.seen:
+            self.seen[path] = self.below.get(path)
+        return self.seen[path]
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at the path."""

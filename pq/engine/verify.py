@@ -41,7 +41,7 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
 def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Outcome:
     with workspace.locked(tell):
         parent = workspace.checkout.read_commit(workspace.pin_commit)
-        built = build(workspace, parent, entries, lambda _: None)
+        built = build(workspace, parent, entries)
         if built.refused is not None:
             tell(built.refused)
             return Outcome.REFUSED

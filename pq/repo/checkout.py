@@ -22,9 +22,10 @@ from pq.core import paths
 from pq.errors import NotClean, PqError
 from pq.repo import commits
 from pq.repo.commits import Commit, PatchCommit
+from pq.repo.files import write_synced
 from pq.repo.git import run
 from pq.repo.objects import GitTree, Objects
-from pq.repo.transaction import Mover, write_synced
+from pq.repo.transaction import Mover
 from pq.repo.worktree import Worktree
 
 _RELEASES = "refs/pq/releases/"

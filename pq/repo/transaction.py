@@ -23,7 +23,7 @@ from pathlib import Path
 import pygit2
 
 from pq.errors import NotClean, PqError
-from pq.repo import commits
+from pq.repo import commits, files
 from pq.repo.objects import Objects
 from pq.repo.worktree import Changes, Worktree
 
@@ -188,33 +188,7 @@ class Mover:
         return self.objects.difference(before, after)
 
     def _write_journal(self, content: dict[str, str]) -> None:
-        write_synced(self._journal, json.dumps(content).encode())
-
-
-def write_synced(place: Path, content: bytes) -> None:
-    """Replace a file: its name holds the old bytes or the new ones, whatever happens."""
-    temporary = place.with_name(place.name + ".new")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, place)
-        _sync_folder(place.parent)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = error.filename or str(place)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        files.write_synced(self._journal, json.dumps(content).encode())
 
 
 def _process(holder: Path) -> str:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
 from pq.core.lines import blob_id
-from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
+from pq.core.paths import above
+from pq.core.tree import File
 from pq.errors import NotClean, PqError
+from pq.repo import files
 from pq.repo.objects import Node, Objects
 
 Changes = Mapping[str, tuple[Node | None, Node | None]]
 """Paths, with what a switch finds there and what it puts there."""
-
-_SUFFIX = ".pq-new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +31,10 @@ class Worktree:
         """The paths that are not, in the files or in the index, what the switch has to find there."""
         index = self._index()
         links = self._links(changes)
-        folders = {above for path in changes for above in _above(path)} - changes.keys()
-        found = {above for above in folders if above in links or os.path.isfile(self._at(above))}
+        folders = {folder for path in changes for folder in above(path)} - changes.keys()
+        found = {folder for folder in folders if folder in links or os.path.isfile(files.at(self.root, folder))}
         for path, (old, new) in changes.items():
-            if found.isdisjoint(_above(path)) and (
+            if found.isdisjoint(above(path)) and (
                 self._there(path, links) != old or _indexed(index, path) != old or (new and self._holds_others(path, changes))
             ):
                 found.add(path)
@@ -44,29 +42,19 @@ class Worktree:
 
     def node(self, path: str) -> Node | None:
         """Mode and blob id of what stands at a path, read from the file itself."""
-        place = self._at(path)
-        try:
-            status = os.lstat(place)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if stat.S_ISLNK(status.st_mode):
-            return SYMLINK, blob_id(os.fsencode(os.readlink(place)))
-        if not stat.S_ISREG(status.st_mode):
-            return None if stat.S_ISDIR(status.st_mode) else (stat.S_IFMT(status.st_mode), "")  # a pipe or device is no patch's
-        mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
-        with open(place, "rb") as file:
-            return mode, blob_id(file.read())
+        found = files.read(files.at(self.root, path))
+        return None if found is None else (found.mode, blob_id(found.content))
 
     def switch_files(self, changes: Changes) -> None:
         """Make the files what the switch puts there, which is something else than what is there."""
         for path, (old, new) in sorted(changes.items(), reverse=True):
             if new is None:
                 self._require(path, old)
-                self._remove(path)
+                files.remove(self.root, path)
         for path, (old, new) in changes.items():
             if new is not None:
                 self._require(path, old)
-                self._write(path, new)
+                files.put(files.at(self.root, path), File(new[0], self.objects.read(new[1])))
 
     def switch_index(self, changes: Changes) -> None:
         """Make the index what the switch puts there, as the files are."""
@@ -74,12 +62,11 @@ class Worktree:
             index = self._index()
             for path, (_, new) in changes.items():
                 if new is not None:
-                    index.add(path)
-                    if _indexed(index, path) != new:  # a filter of .gitattributes made something else of the file
-                        index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=new[1]), pygit2.enums.FileMode(new[0])))
+                    index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=new[1]), pygit2.enums.FileMode(new[0])))
                 elif path in index:
                     index.remove(path)
             index.write()
+            index.diff_to_workdir(pygit2.enums.DiffOption.UPDATE_INDEX)  # the files' times, so that git need not read them again
         except pygit2.GitError as error:
             raise PqError(
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
@@ -92,11 +79,10 @@ class Worktree:
         links = self._links(changes)
         foreign = {link for link in links if link not in changes or self.node(link) != changes[link][1]}
         for path, (old, new) in changes.items():
-            if links.isdisjoint(_above(path)):
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    self._at(path).with_name(_temporary(path)).unlink()
+            if links.isdisjoint(above(path)):
+                files.drop_temporary(files.at(self.root, path))
             now = self._there(path, links)
-            if now in (old, new) and foreign.isdisjoint(_above(path)):
+            if now in (old, new) and foreign.isdisjoint(above(path)):
                 back[path] = (now, old)
             else:
                 strange.append(path)
@@ -106,66 +92,29 @@ class Worktree:
 
     def _require(self, path: str, old: Node | None) -> None:
         """Look once more, right before a file is replaced: an editor may have saved, or a folder become a symlink, meanwhile."""
-        linked = any(self._at(above).is_symlink() for above in _above(path))
-        if linked or self.node(path) != old:
+        if files.symlink_above(self.root, path) is not None or self.node(path) != old:
             raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
-
-    def _at(self, path: str) -> Path:
-        return self.root / os.fsencode(path).decode("utf-8", "surrogateescape")
 
     def _links(self, changes: Changes) -> set[str]:
         """Of the folders that the paths lead through, those that are symlinks."""
-        return {above for above in {above for path in changes for above in _above(path)} if self._at(above).is_symlink()}
+        folders = {folder for path in changes for folder in above(path)}
+        return {folder for folder in folders if os.path.islink(files.at(self.root, folder))}
 
     def _there(self, path: str, links: set[str]) -> Node | None:
         """What stands at a path; what stands behind a symlink does not stand there."""
-        return self.node(path) if links.isdisjoint(_above(path)) else None
+        return self.node(path) if links.isdisjoint(above(path)) else None
 
     def _holds_others(self, path: str, changes: Changes) -> bool:
         """Whether a folder stands where a file has to go, with something in it that the switch does not take away."""
-        place = self._at(path)
+        place = Path(files.at(self.root, path))
         if place.is_symlink() or not place.is_dir():
             return False
         below = (
             Path(folder, name).relative_to(self.root).as_posix()
-            for folder, folders, files in os.walk(place)
-            for name in (*files, *(each for each in folders if os.path.islink(os.path.join(folder, each))))
+            for folder, folders, names in os.walk(place)
+            for name in (*names, *(each for each in folders if os.path.islink(os.path.join(folder, each))))
         )
         return any(changes.get(name, (None, name))[1] is not None for name in below)
-
-    def _remove(self, path: str) -> None:
-        place = self._at(path)
-        place.unlink(missing_ok=True)
-        for folder in place.parents:
-            if folder == self.root:
-                break
-            try:
-                folder.rmdir()
-            except OSError:
-                break
-
-    def _write(self, path: str, node: Node) -> None:
-        mode, oid = node
-        place = self._at(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_dir() and not place.is_symlink():
-            _prune(place)
-        temporary = place.with_name(_temporary(path))
-        content = self.objects.read(oid)
-        try:
-            if mode == SYMLINK:
-                temporary.unlink(missing_ok=True)
-                os.symlink(content, os.fsencode(temporary))
-            else:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-                with open(os.open(temporary, flags, 0o777 if mode == EXECUTABLE else 0o666), "wb") as file:
-                    file.write(content)
-            os.replace(temporary, place)
-        except BaseException as error:
-            temporary.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                error.filename = error.filename or str(place)
-            raise
 
     def _index(self) -> pygit2.Index:
         index: pygit2.Index = self.objects.repository.index
@@ -179,19 +128,3 @@ def _indexed(index: pygit2.Index, path: str) -> Node | None:
     except KeyError:
         return None
     return int(entry.mode), str(entry.id)
-
-
-def _above(path: str) -> Iterable[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts)))
-
-
-def _temporary(path: str) -> str:
-    return f".{path.rpartition('/')[2][:200]}{_SUFFIX}"
-
-
-def _prune(folder: Path) -> None:
-    """Remove a folder that holds nothing but folders."""
-    for below in sorted(folder.rglob("*"), reverse=True):
-        below.rmdir()
-    folder.rmdir()
