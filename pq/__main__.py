@@ -10,8 +10,12 @@ def main() -> int:
     if sys.argv[1:] == ["top"] and (name := quick_top()) is not None:
         sys.stdout.buffer.write(name.encode() + b"\n")
         return 0
+    import signal
+
     from pq.cli.main import run
 
+    for number in (signal.SIGTERM, signal.SIGHUP):  # like Ctrl-C: what was begun is taken back, what was started is ended
+        signal.signal(number, signal.default_int_handler)
     return run(sys.argv[1:])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,9 @@ class Queue:
         if file.is_dir():
             raise PqError(f"{self.relative(file)} is a folder, not a series file", hint="set [upstream] series in pq.toml")
         if not file.is_file():
-            raise PqError(f"No series file found at {self.relative(file)}", hint="pq init makes one")
+            there = sorted(place.relative_to(self.root / "series").as_posix() for place in self._series_files())
+            hint = f"there are: {', '.join(there)}" if there else "pq init makes one"
+            raise PqError(f"No series file found at {self.relative(file)}", hint=hint)
         return series.read(file.read_bytes(), file=self.relative(file))
 
     def read_pin(self, found: Series) -> Pin:
@@ -100,15 +102,17 @@ class Queue:
     def unlisted(self) -> tuple[str, ...]:
         """Patch files that no series of the queue names."""
         listed: set[str] = set()
-        for file in sorted((self.root / "series").rglob("*")):
-            if file.is_file():
-                listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
+        for file in self._series_files():
+            listed |= set(series.read(file.read_bytes(), file=self.relative(file)).names)
         found = (
             path.relative_to(self.patches).as_posix()
             for path in sorted(self.patches.rglob("*"))
             if path.suffix in (".patch", ".diff")
         )
         return tuple(name for name in found if name not in listed)
+
+    def _series_files(self) -> Sequence[Path]:
+        return [file for file in sorted((self.root / "series").rglob("*")) if file.is_file()]
 
     def stamp(self) -> str:
         """Changes when pq.toml or the series file is written. `pq.cli.quick` makes the same from the same files."""

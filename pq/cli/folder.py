@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pq.cli import report
+from pq.cli import refusals
 from pq.cli.main import Command, Settings
 from pq.core import patch_reader
 from pq.core.tree import Tree
@@ -57,8 +57,8 @@ def apply_command(
         only_check=only_check,
         reverse=reverse,
     )
-    settings.report.problem(report.problem_lines(endings))
-    settings.report.done("patches", endings, report.ending_lines(endings, only_check=only_check))
+    settings.report.problem(refusals.problem_lines(endings, based=base is not None))
+    settings.report.done("patches", endings, refusals.ending_lines(endings, reverse=reverse))
     found = {ending.ending for ending in endings}
     if found == {Ending.ALREADY}:
         return 2

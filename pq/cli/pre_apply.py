@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
+from pq.checks.imports import Imported
 from pq.engine import checking
 from pq.engine.checking import Asked, Checker
 from pq.errors import PqError
@@ -15,6 +17,7 @@ from pq.repo import checkout
 
 def main() -> int:
     """Check the patches on standard input; 0 if all may pass."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     asked = [Asked(*line.rstrip("\n").split("\t")) for line in sys.stdin]
     try:
         verdict = _checker().judge(asked)
@@ -28,9 +31,14 @@ def main() -> int:
         return 130
     for patch, finding in verdict.rejected:
         _reject(patch, *finding.lines())
-    for note in verdict.notes:
-        print(f"note\t{note}")
+    if verdict.imported is not None:
+        print(f"note\t{_note(verdict.imported)}")
     return 1 if verdict.rejected else 0
+
+
+def _note(imported: Imported) -> str:
+    stood = f", with stand-ins for {', '.join(imported.stood_in)}" if imported.stood_in else ""
+    return f"imported {imported.modules} modules in {imported.seconds:.1f} s{stood}; all probes passed"
 
 
 def _reject(patch: str, *reasons: str) -> None:

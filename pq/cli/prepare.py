@@ -9,17 +9,24 @@ import click
 from pq.cli import report
 from pq.cli.main import Command, Settings
 from pq.engine import setup
+from pq.queue import FILE
 
 
 @click.command("init", cls=Command)
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]")
-@click.option("--source", required=True, help="Where releases come from: pypi:NAME, or a git URL or path.")
-@click.option("--pin", required=True, metavar="RELEASE", help="The release to start from, such as v0.5.9.")
-@click.option("--checkout", default=".checkout", show_default=True, metavar="PATH", help="Where the patched files stand.")
+@click.option("--source", help="Where releases come from: pypi:NAME, or a git URL or path.")
+@click.option("--pin", metavar="RELEASE", help="The release to start from, such as v0.5.9.")
+@click.option("--checkout", metavar="PATH", help="Where the patched files stand; .checkout where nothing is said.")
 @click.pass_obj
-def init_command(settings: Settings, folder: Path, source: str, pin: str, checkout: str) -> None:
-    """Make a queue in DIR: pq.toml, an empty series, hooks/pre-apply."""
-    made = setup.init(settings.start / folder, source=source, pin=pin, checkout_path=checkout)
+def init_command(settings: Settings, folder: Path, source: str | None, pin: str | None, checkout: str | None) -> None:
+    """Make a queue in DIR: pq.toml, an empty series, hooks/pre-apply. In a queue, put back what is missing of these."""
+    place = settings.start / folder
+    if (place / FILE).is_file():
+        made = setup.complete(place, source=source, pin=pin, checkout_path=checkout)
+    elif source is None or pin is None:
+        raise click.UsageError("a new queue takes --source, such as pypi:NAME or a git URL or path, and --pin, such as v0.5.9")
+    else:
+        made = setup.init(place, source=source, pin=pin, checkout_path=checkout)
     settings.report.done("made", made, [*(f"Made {name}" for name in made), "Now pq setup fetches the release"])
 
 

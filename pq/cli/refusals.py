@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pq.core.place import How, Placed, Reason, Refused
+from pq.core.place import How, Landed, Placed, Reason, Refused
 from pq.engine.apply import Failed, Refusal
+from pq.engine.events import Ending, PatchEnding
 
 _SHOWN_LINES = 8
 
@@ -17,11 +18,13 @@ def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
             f"pq: Patch {patch} has landed: all it does is in the tree already (it can be reverse-applied)",
             "hint: take its line out of the series",
         ]
-    lines = [f"pq: Patch {patch} does not apply; nothing of it was changed"]
+    lines = [f"pq: Patch {patch} does not apply; none of its files was changed"]
     for refusal in failed.refusals:
         lines += [f"  {line}" for line in _refused(refusal, file)]
     if failed.fitting:
         lines.append(f"  ({failed.fitting} other {'file fits' if failed.fitting == 1 else 'files fit'})")
+    if all(refusal.refused.reason is Reason.MISSING for refusal in failed.refusals):
+        lines.append("hint: -p says how many leading folders the paths of a patch lose; a series has it behind the patch's name")
     return lines
 
 
@@ -29,15 +32,54 @@ def moved_lines(path: str, placed: Placed) -> list[str]:
     """quilt's words for hunks that do not stand at their stated lines."""
     lines = []
     for hunk in placed.hunks:
-        if hunk.landed:
+        if hunk.landed is Landed.WHOLE:
             lines.append(f"  {path}: hunk {hunk.hunk} is there already")
             continue
+        if hunk.landed is Landed.PARTLY:
+            lines.append(f"  {path}: a part of hunk {hunk.hunk} is there already; the rest is applied")
         remarks = [f"offset {hunk.offset} {'line' if abs(hunk.offset) == 1 else 'lines'}"] if hunk.offset else []
         remarks += [f"FUZZ {hunk.fuzz}"] if hunk.fuzz else []
         remarks += ["merged three-way"] if placed.how is How.MERGED and hunk.offset else []
         if remarks:
             lines.append(f"  {path}: hunk {hunk.hunk} succeeded at {hunk.line} ({', '.join(remarks)})")
     return lines
+
+
+def ending_lines(endings: Sequence[PatchEnding], *, reverse: bool) -> list[str]:
+    """Which patches of `pq apply` are in the folder, or would be."""
+    done = "taken back" if reverse else "applied"
+    all_fit = all(ending.ending in (Ending.FITS, Ending.ALREADY) for ending in endings)
+    words = {
+        Ending.APPLIED: done,
+        Ending.FITS: f"would be {done}" if all_fit else f"fits, but is not {done}",
+        Ending.ALREADY: f"already {done}",
+    }
+    lines: list[str] = []
+    for ending in endings:
+        lines += [f"{ending.patch}: {words[ending.ending]}"] if ending.ending in words else []
+        lines += [line for path, placed in ending.placed for line in moved_lines(path, placed)]
+    return lines
+
+
+def problem_lines(endings: Sequence[PatchEnding], *, based: bool) -> list[str]:
+    """Why `pq apply` changed nothing."""
+    lines: list[str] = []
+    for ending in endings:
+        if ending.ending is Ending.CONFLICT and ending.failed is not None:
+            lines += refusal_lines(ending.patch, ending.patch, ending.failed)
+            lines += [] if based else _base_hint(ending.failed)
+        elif ending.ending is Ending.REJECTED:
+            lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
+            lines += [f"  {line}" for finding in ending.findings for line in finding.lines()]
+    return lines
+
+
+def _base_hint(failed: Failed) -> list[str]:
+    """The way out where hunks were searched for because nothing was known."""
+    searched = (Reason.NO_PLACE, Reason.AMBIGUOUS, Reason.NO_CONTEXT)
+    if not any(refusal.refused.reason in searched for refusal in failed.refusals):
+        return []
+    return ["hint: --base says what the patch was made against, so that it is carried over"]
 
 
 def _refused(refusal: Refusal, patch_file: str) -> list[str]:
@@ -56,7 +98,7 @@ def _because(refused: Refused) -> str:
         case Reason.NO_PLACE:
             return detail or "its lines stand nowhere in this file; the nearest place differs"
         case Reason.AMBIGUOUS:
-            return f"its lines stand at {len(refused.lines)} places, and nothing says which is meant: lines {', '.join(map(str, refused.lines))}"
+            return f"its lines stand at {len(refused.lines)} places, and nothing says which is meant: lines {', '.join(map(str, refused.lines))}{f'; {detail}' if detail else ''}"
         case Reason.NO_CONTEXT:
             return "it has no line that could say where it belongs"
         case Reason.WRONG_RESULT:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pq.engine import events
-from pq.engine.events import Ending, Event, PatchEnding
+from pq.engine.events import Event
 from pq.errors import ParseError, PqError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Report:
             return
         if isinstance(event, events.Progress):
             self.progress(event.text)
-        elif isinstance(event, (events.Refused, events.Rejected, events.Unchecked, events.Recovered)):
+        elif isinstance(event, (events.Refused, events.Rejected, events.Unchecked, events.Stale, events.Recovered)):
             for line in sentences(event, verbose=self.verbose):
                 _err(line)
         elif not self.quiet:
@@ -144,6 +144,11 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"All checks passed: {_names(patches)}"]
         case events.Unchecked(patches):
             return [f"pq: NOT CHECKED, as asked for: {_names(patches)}", "hint: pq check asks the hook about them"]
+        case events.Stale(patches):
+            return [
+                f"pq: changed since it was pushed, and checked as it was then: {_names(patches)}",
+                "hint: pq check PATCH checks the files as they are now",
+            ]
         case events.Removing(patch):
             return [f"Removing patch {patch}"]
         case events.NowAt(patch, dry_run):
@@ -179,7 +184,8 @@ def status_lines(status: Status) -> list[str]:
         lines.append("All applied patches passed the checks")
     lines += [f"Not checked as it stands: {name}" for name in unchecked]
     lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]
-    lines += [f"Changed since it was pushed: {name}" for name in status.edited]
+    lines += [f"Changed since it was pushed: {name}; pq pop and pq push put it on as it is now" for name in status.edited]
+    lines += [status.disorder] if status.disorder else []
     lines += [f"In the series, but without a file: {name}" for name in status.missing]
     lines += [f"In no series: {name}" for name in status.unlisted]
     return lines
@@ -197,35 +203,6 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
     letters = {"create": "+", "delete": "-"}
     found = sorted({(file.path, letters.get(file.action, " ")) for file in files})
     return [f"{letter} {path}" if marks else path for path, letter in found]
-
-
-def ending_lines(endings: Sequence[PatchEnding], *, only_check: bool) -> list[str]:
-    """Which patches of `pq apply` are in the folder, or would be."""
-    lines: list[str] = []
-    done = (
-        "applied"
-        if all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings) and not only_check
-        else "would apply"
-    )
-    for ending in endings:
-        if ending.ending is Ending.ALREADY:
-            lines.append(f"{ending.patch}: already applied")
-        elif ending.ending is Ending.APPLIED:
-            lines.append(f"{ending.patch}: {done}")
-        lines += _moved(ending.placed)
-    return lines
-
-
-def problem_lines(endings: Sequence[PatchEnding]) -> list[str]:
-    """Why `pq apply` changed nothing."""
-    lines: list[str] = []
-    for ending in endings:
-        if ending.ending is Ending.CONFLICT and ending.failed is not None:
-            lines += _refused(ending.patch, ending.patch, ending.failed)
-        elif ending.ending is Ending.REJECTED:
-            lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
-            lines += [f"  {line}" for finding in ending.findings for line in finding.lines()]
-    return lines
 
 
 def setup_lines(done: SetUp, workspace: str) -> list[str]:

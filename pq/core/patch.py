@@ -152,7 +152,10 @@ class FilePatch:
         binary = self.binary
         if binary is not None:
             if binary.backward is None:
-                raise PqError(f"{self.path}: this binary patch does not say what was there before")
+                raise PqError(
+                    f"{self.path}: this binary patch does not say what was there before",
+                    hint="make it again with git diff --binary",
+                )
             binary = BinaryChange(binary.backward, binary.forward)
         return replace(
             self,

@@ -336,7 +336,7 @@ class _Reader:
             raise self._error(
                 f"no file name is left after -p{self.strip}",
                 section.line,
-                hint=f"write -p{max(self.strip - 1, 0)} behind the patch in the series",
+                hint=f"-p{max(self.strip - 1, 0)} leaves more of it; a series has it behind the patch's name",
             )
         old_path, new_path = (self._safe(name, section.line) for name in stripped)
         if action is Action.CREATE:

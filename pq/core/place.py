@@ -40,15 +40,23 @@ class _Known(enum.Enum):
     ANOTHER = enum.auto()
 
 
+class Landed(enum.StrEnum):
+    """How much of a hunk was there already."""
+
+    NOT = "no"
+    PARTLY = "partly"
+    WHOLE = "whole"
+
+
 @dataclass(frozen=True, slots=True)
 class HunkPlace:
-    """Where one hunk stands: `line` counts from 1 in the file before, `offset` from the stated line; `landed`: it was there."""
+    """Where one hunk stands: `line` counts from 1 in the file before, `offset` from the stated line."""
 
     hunk: int
     line: int
     offset: int
     fuzz: int = 0
-    landed: bool = False
+    landed: Landed = Landed.NOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +182,8 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known) -> P
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]
         shift = landings[0].line - landings[0].edit.start if landings else 0
-        landed = bool(landings) and all(landing.landed for landing in landings)
+        there = [landing.landed for landing in landings]
+        landed = Landed.NOT if not any(there) else Landed.WHOLE if all(there) else Landed.PARTLY
         places.append(HunkPlace(hunk.number, start + shift + 1, start + shift - hunk.position, landed=landed))
     return _joined(merged.lines, How.MERGED, tuple(places))
 
@@ -301,14 +310,19 @@ def _only_places(hunks: Sequence[Hunk], candidates: list[tuple[list[int], int]])
 
 def _search(index: _Index, hunk: Hunk, behind: int, fuzz: int) -> tuple[list[int], int] | Refused:
     """The starts behind the hunk before at which a hunk fits, with as little fuzz as it takes."""
+    elsewhere: list[int] = []
     for allowed in range(fuzz + 1):
         cut, wanted = _trimmed(hunk, allowed)
         if not wanted:
             return Refused(Reason.NO_CONTEXT, hunk)
-        starts = [start - cut for start in index.find(wanted, behind + cut)]
-        starts = [start for start in starts if _fits_edges(index.lines, hunk, start)]
+        inside = [start - cut for start in index.find(wanted, behind + cut)]
+        starts = [start for start in inside if _fits_edges(index.lines, hunk, start)]
         if starts:
             return starts, allowed
+        elsewhere = elsewhere or inside
+    if elsewhere:
+        detail = "its lines stand here, but it says that the file begins or ends with them"
+        return Refused(Reason.NO_PLACE, hunk, (elsewhere[0] + 1,), detail=detail)
     line, found = _nearest(index, hunk)
     return Refused(Reason.NO_PLACE, hunk, (line + 1,), hunk.old, found)
 

@@ -15,6 +15,7 @@ What is not edited keeps its bytes: `Series.render` of `read` is the identity.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +100,10 @@ class Series:
         if len(matches) > 1:
             raise PqError(f"{given} is ambiguous: {', '.join(matches)}", hint="write the whole name")
         if not matches:
-            raise PqError(f"Patch {given} is not in series", hint="pq series lists the patches")
+            near = difflib.get_close_matches(wanted, self.names, n=1)
+            raise PqError(
+                f"Patch {given} is not in series", hint=f"did you mean {near[0]}?" if near else "pq series lists the patches"
+            )
         return matches[0]
 
     def with_pin(self, pin: Pin) -> Series:

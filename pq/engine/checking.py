@@ -34,10 +34,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The findings that reject, with the patch that they are about, and notes for the user."""
+    """The findings that reject, with the patch that they are about; or, where it was asked for, what was imported."""
 
     rejected: tuple[tuple[str, Finding], ...]
-    notes: tuple[str, ...] = ()
+    imported: Imported | None = None
 
 
 def cache() -> Path:
@@ -88,7 +88,7 @@ class Checker:
             return Verdict(rejected)
         outcome = self._imports(asked[-1].after)
         if isinstance(outcome, Imported):
-            return Verdict((), (_note(outcome),))
+            return Verdict((), outcome)
         each, finding = self._to_blame(asked, outcome)
         return Verdict(((each.patch, self._with_hunk(each, finding)),))
 
@@ -165,8 +165,3 @@ class Checker:
                 starts = [at for at in range(len(lines)) if lines[at : at + len(hunk.new)] == hunk.new]
                 near += [(max(at + 1 - line, line - at - len(hunk.new), 0), hunk) for at in starts]
         return min(near, key=lambda found: found[0])[1] if near else None
-
-
-def _note(imported: Imported) -> str:
-    stood = f", with stand-ins for {', '.join(imported.stood_in)}" if imported.stood_in else ""
-    return f"imported {imported.modules} modules in {imported.seconds:.1f} s{stood}; all probes passed"

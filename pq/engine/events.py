@@ -70,6 +70,13 @@ class Unchecked:
 
 
 @dataclass(frozen=True, slots=True)
+class Stale:
+    """The files of these applied patches are not what was applied, and checked."""
+
+    patches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Removing:
     """A patch is taken off the stack."""
 
@@ -92,9 +99,10 @@ class Progress:
 
 
 class Ending(enum.Enum):
-    """What became of the patches."""
+    """What became of a patch. It `fits` where nothing was changed, as asked for or for the sake of another patch."""
 
     APPLIED = "applied"
+    FITS = "fits"
     ALREADY = "already applied"
     CONFLICT = "conflict"
     REJECTED = "rejected"
@@ -111,5 +119,5 @@ class PatchEnding:
     findings: tuple[Finding, ...] = ()
 
 
-Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Removing | NowAt | Progress
+Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | NowAt | Progress
 Tell = Callable[[Event], None]

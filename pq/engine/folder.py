@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pq.checks import syntax
@@ -29,7 +29,7 @@ class Named:
 def apply(
     folder: Path, patches: Sequence[Named], *, base: Tree | None, fuzz: int, only_check: bool, reverse: bool
 ) -> tuple[PatchEnding, ...]:
-    """Apply patches in order to a folder, or none of them. The endings say why not.
+    """Apply patches in order to a folder, or none of them. The endings say why not; of a reversed patch, ALREADY says that it is not applied.
 
     `patches` are as they are to be applied, reversed already where `reverse` says so: that is needed only to find what was kept.
     Raises NotClean where a symlink is in the way, OSError where the folder can't be written; nothing is changed then.
@@ -44,11 +44,13 @@ def apply(
             if not only_check:
                 kept.replace(folder, _pairs(tree, found.before), None, copies=found.place / "before")
                 kept.drop(found)
-            return tuple(PatchEnding(named.name, Ending.APPLIED) for named in patches)
+            return tuple(PatchEnding(named.name, Ending.FITS if only_check else Ending.APPLIED) for named in patches)
         endings = _endings(tree, _Origin(base, reverse=reverse, patches=patches, fuzz=fuzz), patches, fuzz)
-        if not only_check and tree.changes and all(ending.ending in (Ending.APPLIED, Ending.ALREADY) for ending in endings):
+        if only_check or not all(ending.ending in (Ending.FITS, Ending.ALREADY) for ending in endings):
+            return endings
+        if tree.changes:
             kept.replace(folder, _pairs(tree, tree.changes), None if reverse else key)
-        return endings
+        return tuple(replace(each, ending=Ending.APPLIED) if each.ending is Ending.FITS else each for each in endings)
 
 
 def _pairs(tree: Overlay, after: Mapping[str, File | None]) -> dict[str, tuple[File | None, File | None]]:
@@ -66,7 +68,7 @@ def _endings(tree: Overlay, origin: _Origin, patches: Sequence[Named], fuzz: int
             endings.append(PatchEnding(named.name, Ending.ALREADY if outcome.landed else Ending.CONFLICT, failed=outcome))
         else:
             findings = _findings(tree, outcome.changes)
-            ending = Ending.REJECTED if findings else Ending.APPLIED
+            ending = Ending.REJECTED if findings else Ending.FITS
             endings.append(PatchEnding(named.name, ending, outcome.placed, findings=findings))
             tree.changes.update(outcome.changes)
     return tuple(endings)

@@ -159,7 +159,7 @@ def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder:
         try:
             output, _ = process.communicate(asked)
         except BaseException:
-            for number in (signal.SIGINT, signal.SIGKILL):  # a Ctrl-C went to the hook as well, a kill -INT to pq alone
+            for number in (signal.SIGINT, signal.SIGKILL):  # a Ctrl-C went to the hook as well, a signal to pq alone did not
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_GRACE)
                     break

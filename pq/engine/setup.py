@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pq.checks import environment
@@ -14,7 +14,7 @@ from pq.core.series import Pin, Series
 from pq.engine import checking
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
-from pq.queue import FILE, Queue, require_name
+from pq.queue import FILE, Config, Queue, open_queue, require_name
 from pq.repo import checkout, git
 from pq.repo.checkout import Checkout
 from pq.repo.files import write_synced
@@ -50,30 +50,41 @@ class SetUp:
     environment: bool
 
 
-def init(folder: Path, *, source: str, pin: str, checkout_path: str) -> tuple[str, ...]:
-    """Lay out a queue in a folder; the files that were made. Files that exist are left alone; pq.toml, which makes it a queue, is last.
+def init(folder: Path, *, source: str, pin: str, checkout_path: str | None) -> tuple[str, ...]:
+    """Lay out a queue in a folder; the files that were made. Files that exist are left alone."""
+    config = Config(source, require_name(pin), prefix="python" if source.startswith("pypi:") else "")
+    return _lay_out(folder, replace(config, checkout=checkout_path) if checkout_path else config)
 
-    Raises NothingToDo where a whole queue is there already.
-    """
-    require_name(pin)
-    said = {"source": source, "checkout": checkout_path, "series": pin}
-    if source.startswith("pypi:"):
-        said = {"source": source, "prefix": "python", "checkout": checkout_path, "series": pin}
-    config = "[upstream]\n" + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items())
-    ignored = (
-        f"/{checkout_path.strip('/')}/\n" if not os.path.isabs(checkout_path) and ".." not in Path(checkout_path).parts else ""
-    )
+
+def complete(folder: Path, *, source: str | None, pin: str | None, checkout_path: str | None) -> tuple[str, ...]:
+    """Put back what is missing of a queue. Raises PqError where its pq.toml says something else, NothingToDo where it is whole."""
+    config = open_queue(folder).config
+    for key, given in (("source", source), ("series", pin), ("checkout", checkout_path)):
+        if given is not None and given != getattr(config, key):
+            raise PqError(
+                f"There is a queue at {folder} already, whose {key} is {getattr(config, key)}",
+                hint=f"edit [upstream] {key} in {folder / FILE}, then pq setup",
+            )
+    return _lay_out(folder, config)
+
+
+def _lay_out(folder: Path, said: Config) -> tuple[str, ...]:
+    """Make the files that are not there; pq.toml, which makes it a queue, is last."""
     files = {
-        FILE: config,
-        f"series/{pin}": "" if (folder / FILE).exists() else f"# pq-pin: {pin}\n",
+        FILE: _toml(said),
+        f"series/{said.series}": "" if (folder / FILE).exists() else f"# pq-pin: {said.series}\n",
         "hooks/pre-apply": HOOK,
         ".gitattributes": _ATTRIBUTES,
-        ".gitignore": ignored,
+        ".gitignore": ""
+        if os.path.isabs(said.checkout) or ".." in Path(said.checkout).parts
+        else f"/{said.checkout.strip('/')}/\n",
     }
     made = [name for name, content in files.items() if content and not (folder / name).exists()]
     _let_run(folder / "hooks" / "pre-apply")
     if not made:
-        raise NothingToDo(f"There is a queue at {folder} already")
+        raise NothingToDo(
+            f"There is a queue at {folder} already", hint="pq setup makes its checkout, pq status says where it stands"
+        )
     (folder / "patches").mkdir(parents=True, exist_ok=True)
     for name in reversed(made):
         place = folder / name
@@ -81,6 +92,11 @@ def init(folder: Path, *, source: str, pin: str, checkout_path: str) -> tuple[st
         write_synced(place, files[name].encode("utf-8", "surrogateescape"))
         _let_run(folder / "hooks" / "pre-apply")
     return tuple(made)
+
+
+def _toml(config: Config) -> str:
+    said = {"source": config.source, "prefix": config.prefix, "checkout": config.checkout, "series": config.series}
+    return "[upstream]\n" + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items() if value)
 
 
 def _let_run(hook: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pq.core.patch import FilePatch
 from pq.core.series import Entry
 from pq.engine.gate import Gate
 from pq.engine.workspace import Workspace
-from pq.errors import NothingToDo, PqError
+from pq.errors import NotClean, NothingToDo, PqError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,10 @@ class PatchState:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout."""
+    """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
+
+    `disorder` says where the applied patches are not the first of the series.
+    """
 
     series: str
     release: str
@@ -36,6 +40,7 @@ class Status:
     edited: tuple[str, ...]
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
+    disorder: str | None
 
 
 def read(workspace: Workspace) -> Status:
@@ -52,7 +57,16 @@ def read(workspace: Workspace) -> Status:
         edited=workspace.edited(),
         missing=missing,
         unlisted=queue.unlisted(),
+        disorder=_disorder(workspace),
     )
+
+
+def _disorder(workspace: Workspace) -> str | None:
+    try:
+        workspace.stack.require_order()
+    except NotClean as error:
+        return f"{error.fact}; {error.hint}"
+    return None
 
 
 def patches(workspace: Workspace) -> tuple[PatchState, ...]:
@@ -78,7 +92,7 @@ def in_checkout(workspace: Workspace, start: Path, given: str) -> str:
     """A path as patches name it, from what a user in the folder `start` writes: below the checkout, or from its root."""
     place = Path(os.path.abspath(start / given))
     root = Path(os.path.abspath(workspace.queue.checkout))
-    return place.relative_to(root).as_posix() if place.is_relative_to(root) else given
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else posixpath.normpath(given)
 
 
 def touching(workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
             applied = workspace.applied
             if not applied:
                 raise NothingToDo("No patches applied", hint="pq verify checks the whole series")
+            if edited := workspace.edited():
+                tell(events.Stale(edited))
             before = workspace.checkout.read_commit(workspace.pin_commit).tree
             candidates = []
             for each in applied:

@@ -30,17 +30,16 @@ class Workspace:
 
     queue: Queue
 
-    @cached_property
+    @property
     def series(self) -> Series:
         """The series in use."""
-        assert self._stamp is not None  # taken before the file is read
-        return self.queue.read_series()
+        return self._stamped_series[1]
 
     @cached_property
-    def _stamp(self) -> str:
-        with contextlib.suppress(OSError):
-            return self.queue.stamp()
-        return ""
+    def _stamped_series(self) -> tuple[str, Series]:
+        """The stamp of the files as they were before they were read, and the series."""
+        stamp = self.queue.stamp() if self.queue.series_file.is_file() else ""
+        return stamp, self.queue.read_series()
 
     @cached_property
     def checkout(self) -> Checkout:
@@ -99,9 +98,11 @@ class Workspace:
         return patch.reversed() if entry.reverse else patch
 
     def edited(self) -> tuple[str, ...]:
-        """Applied patches whose files, or whose options in the series, are not what was applied."""
+        """Applied patches of the series whose files, or whose options in the series, are not what was applied."""
         found = []
         for applied in self.applied:
+            if applied.patch not in self.series.names:
+                continue
             try:
                 entry = self.series.entry(applied.patch)
                 same = commits.identity(self.queue.read_patch(entry.name), entry) == applied.identity
@@ -114,11 +115,11 @@ class Workspace:
     def remember(self, commit: str, names: Sequence[str]) -> None:
         """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""
         with contextlib.suppress(OSError):
-            self.checkout.remember(commit, names, stamp=self._stamp)
+            self.checkout.remember(commit, names, stamp=self._stamped_series[0])
 
     def settle(self, tell: Tell) -> None:
         """Settle what an interrupted command left, unless another pq is at work or the checkout can't be written."""
-        if (self.queue.checkout / ".git" / "pq" / "journal.json").exists():
+        if checkout.is_interrupted(self.queue.checkout):
             with contextlib.suppress(NotClean, OSError), self.locked(tell):
                 pass
 

@@ -10,6 +10,7 @@ What pq keeps in git besides the branch:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
 from pq.repo.git import run
 from pq.repo.objects import GitTree, Objects
-from pq.repo.transaction import Mover
+from pq.repo.transaction import JOURNAL, Mover
 from pq.repo.worktree import Worktree
 
 _RELEASES = "refs/pq/releases/"
@@ -203,6 +204,14 @@ class Checkout:
 def branch_of(series: str) -> str:
     """The branch of a series, as git names it in full."""
     return f"refs/heads/pq/{series}"
+
+
+def is_interrupted(root: Path) -> bool:
+    """Whether a command left something to settle in the worktree at `root`, asked without opening it."""
+    folder = root / ".git"
+    with contextlib.suppress(OSError):
+        folder = root / folder.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()
+    return (folder / "pq" / JOURNAL).exists()
 
 
 def open_checkout(root: Path) -> Checkout:

@@ -39,5 +39,6 @@ def run(*words: str, cwd: Path) -> str:
     except FileNotFoundError:
         raise PqError("git is not installed", hint="install git 2.30 or newer") from None
     if done.returncode:
-        raise PqError(f"git {words[0]} failed: {done.stderr.decode(errors='replace').strip()}")
+        said = done.stderr.decode(errors="replace").strip()
+        raise PqError(f"git {words[0]} failed: {said}", hint=f"git {' '.join(words)} in {cwd} says more")
     return done.stdout.decode("utf-8", "surrogateescape")

@@ -27,6 +27,7 @@ from pq.repo import commits, files
 from pq.repo.objects import Objects
 from pq.repo.worktree import Changes, Worktree
 
+JOURNAL = "journal.json"
 _MOVING = "refs/pq/moving"
 _ID_BYTES = 20
 _PACKING = 0.5
@@ -103,7 +104,7 @@ class Mover:
         if blocking := self.worktree.in_the_way(changes):
             raise NotClean(
                 f"unrefreshed changes are in the way: {', '.join(blocking)}",
-                hint="git stash puts them aside, git diff shows them",
+                hint=f"git -C {self.worktree.root} stash puts them aside, git -C {self.worktree.root} diff shows them",
             )
         return changes
 
@@ -181,7 +182,7 @@ class Mover:
 
     @property
     def _journal(self) -> Path:
-        return self.folder / "journal.json"
+        return self.folder / JOURNAL
 
     def _changes(self, old: str, new: str) -> Changes:
         before, after = (commits.read(self.objects, oid).tree for oid in (old, new))

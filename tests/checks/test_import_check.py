@@ -84,9 +84,12 @@ def test_a_reason_of_several_lines_is_shown_whole(checked: World) -> None:
     assert "ValueError: first\n  \n  third, by hunk 1 (patches/change.patch:5) [import]\n" in said
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("whom", [os.kill, os.killpg])
-def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(checked: World, whom: Callable[[int, int], None]) -> None:
-    """A Ctrl-C at a terminal goes to all of pq's processes, a kill -INT to one."""
+def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(
+    checked: World, whom: Callable[[int, int], None], number: signal.Signals
+) -> None:
+    """A Ctrl-C at a terminal goes to all of pq's processes, a kill -INT to one; a SIGTERM means the same."""
     pid = checked.root / "pid"
     line = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
     checked.patch("change.patch", {"pkg/module.py": MODULE + line.encode()})
@@ -102,7 +105,7 @@ def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(checked: World, whom: C
         time.sleep(0.01)
 
     with nothing_changed(checked):
-        whom(process.pid, signal.SIGINT)
+        whom(process.pid, number)
         _, err = process.communicate(timeout=10)
 
     assert (process.returncode, err.strip()) == (130, "pq: interrupted")

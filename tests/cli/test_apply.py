@@ -16,6 +16,10 @@ from pathlib import Path
 import pytest
 
 from pq.core.lines import blob_id
+from pq.core.patch import REGULAR
+from pq.core.tree import File
+from pq.engine import kept
+from pq.errors import NotClean
 from tests.conftest import NUMBERS, Result, World, git, snapshot
 
 SETTINGS = b"def limit():\n    return 1\n\n\ndef other():\n    return 2\n"
@@ -90,9 +94,17 @@ def test_3_conflict_says_what_was_expected(site: World) -> None:
     said = _unchanged(site, _apply(site, "conflict.patch"), 3)
 
     assert said.out == ""
-    assert said.err.startswith("pq: Patch conflict.patch does not apply; nothing of it was changed\n")
+    assert said.err.startswith("pq: Patch conflict.patch does not apply; none of its files was changed\n")
     assert "    | line V\n" in said.err
     assert "    | line 5\n" in said.err
+    assert said.err.endswith("hint: --base says what the patch was made against, so that it is carried over\n")
+    assert "hint" not in _apply(site, "--base", "site", "conflict.patch").err
+
+
+def test_paths_that_are_nowhere_are_answered_with_p(site: World) -> None:
+    said = _unchanged(site, _apply(site, "-p", "0", "limit.patch"), 3)
+
+    assert "  b/pkg/settings.py: the patch: there is no such file\nhint: -p says how many leading folders" in said.err
 
 
 def test_4_rejected_shows_the_line(site: World) -> None:
@@ -131,7 +143,7 @@ def test_64_a_command_line_that_means_nothing(site: World) -> None:
 
 def test_several_patches_are_applied_in_order_or_not_at_all(site: World) -> None:
     said = _unchanged(site, _apply(site, "limit.patch", "other.patch", "conflict.patch"), 3)
-    assert said.out == "limit.patch: would apply\nother.patch: would apply\n"
+    assert said.out == "limit.patch: fits, but is not applied\nother.patch: fits, but is not applied\n"
 
     said = _apply(site, "limit.patch", "other.patch")
 
@@ -152,7 +164,7 @@ def test_check_says_the_same_and_changes_nothing(site: World) -> None:
     codes = [_apply(site, "--check", f"{name}.patch").code for name in ("both", "conflict", "broken", "many")]
 
     assert codes == [0, 3, 4, 0]
-    assert _apply(site, "--check", "both.patch").out == "both.patch: would apply\n"
+    assert _apply(site, "--check", "both.patch").out == "both.patch: would be applied\n"
     assert _site(site) == before
     _apply(site, "both.patch")
     assert _apply(site, "--check", "both.patch").code == 2
@@ -163,7 +175,52 @@ def test_json_tells_the_endings(site: World) -> None:
 
     document = json.loads(said.out)
     assert (said.code, said.err) == (3, "")
-    assert [patch["ending"] for patch in document["patches"]] == ["applied", "conflict"]
+    assert [patch["ending"] for patch in document["patches"]] == ["fits", "conflict"]
+    assert _endings(site, "--check", "limit.patch") == ["fits"]
+    assert _endings(site, "limit.patch") == ["applied"]
+    assert _endings(site, "limit.patch", "five.patch") == ["already applied", "applied"]
+
+
+def _endings(site: World, *words: str) -> list[str]:
+    return [patch["ending"] for patch in json.loads(_apply(site, "--json", *words).out)["patches"]]
+
+
+def test_back_is_said_to_be_back(site: World) -> None:
+    _apply(site, "limit.patch")
+
+    assert _apply(site, "-R", "--check", "limit.patch").out == "limit.patch: would be taken back\n"
+    assert _apply(site, "-R", "limit.patch").out == "limit.patch: taken back\n"
+    assert _apply(site, "-R", "limit.patch").out == "limit.patch: already taken back\n"
+
+
+def test_two_at_once_in_a_folder_are_one_too_many(site: World) -> None:
+    before = _site(site)
+    with kept.locked(site.queue / "site"):
+        said = _apply(site, "limit.patch")
+
+    assert said.code == 5
+    assert said.err == f"pq: another pq is at work in {site.queue}/site\nhint: wait for it, and run the command again\n"
+    assert _site(site) == before
+    assert _apply(site, "limit.patch").code == 0
+
+
+def test_what_was_saved_after_it_was_read_is_not_replaced(site: World) -> None:
+    folder, before = site.queue / "site", _site(site)
+    read = File(REGULAR, SETTINGS + b"# as it was\n")
+
+    with pytest.raises(NotClean, match=r"pkg/settings\.py was changed meanwhile"):
+        kept.replace(folder, {"new.py": (None, read), "pkg/settings.py": (read, None)}, "0" * 16)
+
+    assert _site(site) == before
+
+
+def test_names_as_long_as_the_file_system_takes_them(site: World) -> None:
+    name = "é" * 127
+    (site.queue / "long.patch").write_text(f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+new\n", encoding="utf-8")
+
+    assert _apply(site, "long.patch").code == 0
+    assert (site.queue / "site" / name).read_bytes() == b"new\n"
+    assert _apply(site, "-R", "long.patch").code == 0
 
 
 def test_back_restores_exactly(site: World) -> None:

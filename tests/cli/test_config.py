@@ -91,7 +91,7 @@ def test_a_series_that_is_not_there_is_named(stacked: World) -> None:
     said = stacked.pq("push", "--series", "v7")
 
     assert said.code == 1
-    assert said.err == "pq: No series file found at series/v7\nhint: pq init makes one\n"
+    assert said.err == "pq: No series file found at series/v7\nhint: there are: v1\n"
 
 
 @pytest.mark.parametrize("requirements", ["{foo}", "{", "hooks/{}.txt", "{pin"])

@@ -27,7 +27,10 @@ USAGE = [
     (("apply",), "Missing argument 'PATCH...'."),
     (("apply", "nowhere.patch"), "nowhere.patch"),
     (("apply", "patches"), "patches"),
-    (("init",), "Missing option '--source'."),
+    (
+        ("init", "new", "--pin", "v1"),
+        "a new queue takes --source, such as pypi:NAME or a git URL or path, and --pin, such as v0.5.9",
+    ),
     (("-C", "nowhere", "push"), "nowhere"),
     (("-C", "pq.toml", "push"), "pq.toml"),
 ]

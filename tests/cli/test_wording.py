@@ -121,7 +121,12 @@ def test_patches_says_who_touches_a_file(stacked: World) -> None:
     assert _said(stacked, "patches", "numbers.txt", "pkg/module.py") == (0, "one.patch\ntwo.patch\n", "")
     assert _said(stacked, "patches", "-v", "numbers.txt", "pkg/module.py") == (0, "= one.patch\n  two.patch\n", "")
     assert _said(stacked, "patches", ".checkout/pkg/module.py") == (0, "two.patch\n", "")
-    assert _said(stacked, "patches", "nowhere.txt") == (2, "", "pq: No patch touches nowhere.txt\n")
+    assert _said(stacked, "patches", "nowhere.txt") == (
+        2,
+        "",
+        "pq: No patch touches nowhere.txt\nhint: pq files PATCH lists the files of a patch\n",
+    )
+    assert _said(stacked, "patches", "./pkg//module.py") == (0, "two.patch\n", "")
 
 
 def test_files_marks_what_is_made_and_what_goes(world: World) -> None:
@@ -199,4 +204,23 @@ def test_a_patch_file_edited_since_it_was_pushed_is_drift(stacked: World) -> Non
     code, _, err = _said(stacked, "push")
 
     assert (code, err) == (5, "pq: Patch one.patch was changed since it was pushed\nhint: pq pop -a, then push again\n")
-    assert "Changed since it was pushed: one.patch\n" in stacked.pq("status").out
+    assert "Changed since it was pushed: one.patch; pq pop and pq push put it on as it is now\n" in stacked.pq("status").out
+    assert _said(stacked, "check") == (
+        0,
+        "All checks passed: one.patch\n",
+        "pq: changed since it was pushed, and checked as it was then: one.patch\nhint: pq check PATCH checks the files as they are now\n",
+    )
+
+
+def test_status_says_that_the_series_was_reordered_or_cut(stacked: World) -> None:
+    stacked.pq("push", "-a")
+    written = stacked.series.read_bytes()
+
+    stacked.series.write_bytes(written.replace(b"one.patch\ntwo.patch", b"two.patch\none.patch"))
+    turned = stacked.pq("status")
+    stacked.series.write_bytes(written.replace(b"one.patch\n", b""))
+    cut = stacked.pq("status")
+
+    assert "Applied patch one.patch no longer stands where the series has it; pq pop -a, then push again\n" in turned.out
+    assert "Applied patch one.patch is no longer in the series; pq pop -a, then push again\n" in cut.out
+    assert "Changed since" not in turned.out + cut.out

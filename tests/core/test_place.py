@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pq.core.place import How, HunkPlace, Placed, Reason, Refused, on_base, place
+from pq.core.place import How, HunkPlace, Landed, Placed, Reason, Refused, on_base, place
 from tests.core.diffs import content, only, plain, put, recorded, refusal
 
 TEN = b"".join(b"line %d\n" % n for n in range(1, 11))
@@ -137,7 +137,26 @@ def test_hunks_that_landed_are_told_from_those_that_did_not() -> None:
 
     assert content(found) == b"new\n" + both
     assert isinstance(found, Placed)
-    assert found.hunks == (HunkPlace(hunk=1, line=3, offset=1, landed=True), HunkPlace(hunk=2, line=28, offset=1))
+    assert found.hunks == (HunkPlace(hunk=1, line=3, offset=1, landed=Landed.WHOLE), HunkPlace(hunk=2, line=28, offset=1))
+
+
+def test_a_hunk_of_which_a_part_landed_says_so() -> None:
+    both = TEN.replace(b"line 4\n", b"four\n").replace(b"line 6\n", b"six\n")
+    now = b"new\n" + TEN.replace(b"line 4\n", b"four\n")
+
+    found = put(recorded(TEN, both), now, base=TEN)
+
+    assert content(found) == b"new\n" + both
+    assert isinstance(found, Placed)
+    assert [hunk.landed for hunk in found.hunks] == [Landed.PARTLY]
+
+
+def test_a_hunk_at_the_end_of_a_file_is_told_what_it_misses() -> None:
+    """Expected and found lines would be the same: what differs is that the file goes on."""
+    found = refusal(put(plain(TEN, TEN + b"more\n"), TEN + b"other\n"))
+
+    assert (found.reason, found.lines, found.found) == (Reason.NO_PLACE, (8,), ())
+    assert found.detail == "its lines stand here, but it says that the file begins or ends with them"
 
 
 def test_a_base_carries_a_hunk_without_context() -> None:

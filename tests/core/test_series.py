@@ -151,5 +151,8 @@ def test_a_patch_that_is_not_there_or_twice() -> None:
         listed.find("b")
     with pytest.raises(PqError, match="Patch x is not in series"):
         listed.entry("x")
+    with pytest.raises(PqError) as missed:
+        listed.find("a.pach")
+    assert missed.value.hint == "did you mean a.patch?"
     assert listed.entry("x/a.diff").line == 2
     assert listed.names == ("a.patch", "x/a.diff")

@@ -47,10 +47,35 @@ def test_init_leaves_alone_what_is_there(fresh: World) -> None:
     _init(fresh)
 
     with nothing_changed(fresh):
-        again = fresh.pq("init", "--source", "elsewhere", "--pin", "v2")
+        again = fresh.pq("init", "--source", "../upstream", "--pin", "v1")
 
-    assert (again.code, again.err) == (2, f"pq: There is a queue at {fresh.queue} already\n")
+    assert again.code == 2
+    assert again.err == (
+        f"pq: There is a queue at {fresh.queue} already\nhint: pq setup makes its checkout, pq status says where it stands\n"
+    )
     assert (fresh.queue / ".gitignore").read_bytes() == b"mine\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--source", "elsewhere"), "source is ../upstream"),
+        (("--pin", "v2"), "series is v1"),
+        (("--checkout", "there"), "checkout is .checkout"),
+    ],
+)
+def test_init_makes_no_other_queue_of_one_that_is_there(fresh: World, words: tuple[str, ...], what: str) -> None:
+    _init(fresh)
+
+    with nothing_changed(fresh):
+        again = fresh.pq("init", *words)
+
+    key = what.partition(" ")[0]
+    assert again.code == 1
+    assert again.err == (
+        f"pq: There is a queue at {fresh.queue} already, whose {what}\n"
+        f"hint: edit [upstream] {key} in {fresh.queue / 'pq.toml'}, then pq setup\n"
+    )
 
 
 def test_init_puts_a_lost_hook_back(fresh: World) -> None:
@@ -58,7 +83,7 @@ def test_init_puts_a_lost_hook_back(fresh: World) -> None:
     _init(fresh)
     (fresh.queue / "hooks" / "pre-apply").unlink()
 
-    said = fresh.pq("init", "--source", "../upstream", "--pin", "v1")
+    said = fresh.pq("init")
 
     assert said.out.startswith("Made hooks/pre-apply\n")
     assert os.access(fresh.queue / "hooks" / "pre-apply", os.X_OK)

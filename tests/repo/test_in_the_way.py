@@ -113,6 +113,28 @@ def test_an_untracked_file_where_a_patch_needs_a_folder_is_in_the_way(world: Wor
     assert "in the way: deep\n" in pushed.err
 
 
+def test_nothing_is_said_to_be_applied_where_edits_are_in_the_way(stacked: World) -> None:
+    (stacked.checkout / "numbers.txt").write_bytes(b"mine\n")
+
+    said = stacked.pq("push", "-a", "--no-check")
+
+    assert (said.code, said.out) == (5, "")
+    place = stacked.checkout
+    assert said.err == (
+        "pq: unrefreshed changes are in the way: numbers.txt\n"
+        f"hint: git -C {place} stash puts them aside, git -C {place} diff shows them\n"
+    )
+
+
+def test_nothing_is_said_to_be_applied_where_a_later_patch_cant_be_read(stacked: World) -> None:
+    stacked.add("cut.patch", b"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n cut\n")
+
+    said = stacked.pq("push", "-a")
+
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("pq: patches/cut.patch:3: the hunk is cut")
+
+
 def test_no_patch_writes_through_a_symlinked_folder_made_by_hand(stacked: World) -> None:
     """Law 9: the folder of a patched file was moved out of the checkout and linked to."""
     outside = stacked.root / "outside"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,6 +83,23 @@ def test_whatever_comes_next_takes_an_interrupted_push_back(halfway: World, comm
     assert "Unrefreshed" not in said.out
     if command != "push":
         stands_at(halfway, None)
+
+
+def test_so_it_does_in_a_linked_worktree(stacked: World) -> None:
+    shutil.rmtree(stacked.checkout)
+    git(stacked.upstream, "worktree", "add", "-q", "--detach", str(stacked.checkout), "v1")
+    assert stacked.pq("setup").code == 0
+    assert stacked.pq("push", "-a").code == 0
+    new = git(stacked.checkout, "rev-parse", "HEAD").strip()
+    assert stacked.pq("pop", "-a").code == 0
+    old, folder = git(stacked.checkout, "rev-parse", "HEAD", "--absolute-git-dir").split()
+    Path(folder, "pq", "journal.json").write_text(json.dumps({"branch": "refs/heads/pq/v1", "old": old, "new": new}))
+    (stacked.checkout / "numbers.txt").write_bytes(git(stacked.checkout, "show", f"{new}:numbers.txt").encode())
+
+    said = stacked.pq("status")
+
+    assert said.err == "pq: an interrupted command was taken back\n"
+    assert "Unrefreshed" not in said.out
 
 
 @pytest.mark.parametrize("lock", ["index.lock", "refs/heads/pq/v1.lock"])
