@@ -108,7 +108,7 @@ def test_an_argument_whose_place_is_gone_is_refused_by_placement(
     pushed = later.rejects("argument.patch", patch)
 
     assert pushed.code == 1
-    assert "Patch argument.patch does not apply; nothing of it was changed" in pushed.err
+    assert "Patch argument.patch does not apply; none of its files was changed" in pushed.err
     assert re.search(rf"{FILE}:\d+: hunk 1 \(patches/argument.patch:5\): its lines stand nowhere in this file", pushed.err)
     assert "      |     speculative_accept_threshold_acc: float = 1.0" in pushed.err
 
