@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pq.core import header
 from pq.core.patch import FilePatch
 from pq.core.series import Entry
 from pq.engine import events
@@ -58,6 +57,8 @@ def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], *, fuz
 def _apply(
     workspace: Workspace, parent: Commit, entry: Entry, content: bytes, fuzz: int
 ) -> tuple[Commit, events.Applying] | events.Refused:
+    from pq.core import header  # loads email: not for patches whose commits exist
+
     patch = workspace.parse(entry, content)
     objects = workspace.checkout.objects
     tree = workspace.checkout.tree_of(parent)

@@ -14,7 +14,6 @@ the folder takes back what an interrupted one left. Bytecode of changed files is
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import hashlib
 import json
@@ -52,14 +51,14 @@ class _Record:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a second `pq apply` out of a folder, without a file in it. The lock goes with the process; where the system has none, it goes without."""
+    """Keep a second `pq apply` out of a folder, without a file in it. A file system that has no locks for folders goes without."""
     handle = os.open(folder, os.O_RDONLY)
     try:
+        held = True
         with contextlib.suppress(OSError):
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise NotClean(f"another pq is at work in {folder}", hint="wait for it, and run the command again") from None
+            held = files.try_lock(handle)
+        if not held:
+            raise NotClean(f"another pq is at work in {folder}", hint="wait for it, and run the command again")
         yield
     finally:
         os.close(handle)

@@ -6,6 +6,7 @@ Paths are as patches write them: `/` between components, bytes that are not UTF-
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -90,6 +91,15 @@ def drop_empty(folder: str | Path) -> bool:
     try:
         os.rmdir(folder)
     except OSError:
+        return False
+    return True
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file or folder for this process alone, without waiting; whether it could. The lock goes with the process."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
     return True
 

@@ -54,24 +54,20 @@ class Mover:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep a second pq out. The lock goes with the process that holds it."""
-        import filelock
-
+        """Keep a second pq out. The lock file says which process has it."""
         self.folder.mkdir(exist_ok=True)
-        holder = self.folder / "lock.pid"
-        lock = filelock.FileLock(self.folder / "lock", timeout=0)
-        try:
-            lock.acquire()
-        except filelock.Timeout:
-            raise NotClean(
-                f"another pq is at work here{_process(holder)}", hint="wait for it, or end it and run the command again"
-            ) from None
-        try:
-            holder.write_text(str(os.getpid()))
+        with open(os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666), "r+b") as lock:
+            if not files.try_lock(lock.fileno()):
+                by = lock.read().decode(errors="replace")
+                raise NotClean(
+                    f"another pq is at work here{f' (process {by})' if by else ''}",
+                    hint="wait for it, or end it and run the command again",
+                )
+            lock.truncate()
+            lock.write(b"%d" % os.getpid())
+            lock.flush()
             self._drop_dead_locks()
             yield
-        finally:
-            lock.release()
 
     def move(self, branch: str, old: str, new: str) -> None:
         """Move from one commit to another. Raises NotClean, with nothing changed, if edits are in the way."""
@@ -190,10 +186,3 @@ class Mover:
 
     def _write_journal(self, content: dict[str, str]) -> None:
         files.write_synced(self._journal, json.dumps(content).encode())
-
-
-def _process(holder: Path) -> str:
-    with contextlib.suppress(OSError):
-        if pid := holder.read_text().strip():
-            return f" (process {pid})"
-    return ""

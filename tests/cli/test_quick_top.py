@@ -208,7 +208,6 @@ def test_the_quick_way_loads_nothing_dear(stacked: World) -> None:
         "unidiff",
         "dataclasses",
         "subprocess",
-        "filelock",
         "asyncio",
     }
 
