@@ -163,7 +163,7 @@ class Mover:
 
     def _drop_dead_locks(self) -> None:
         """Only pq writes refs below refs/pq, and only with its lock; git locks them for moments when it packs refs."""
-        for lock in Path(self.objects.repository.path, "refs", "pq").rglob("*.lock"):
+        for lock in (self._shared_folder / "refs" / "pq").rglob("*.lock"):
             end = time.monotonic() + _PACKING
             while lock.exists() and time.monotonic() < end:
                 time.sleep(0.01)
@@ -171,10 +171,16 @@ class Mover:
 
     def _drop_own_locks(self, branch: str) -> None:
         began = self._journal.stat().st_mtime
-        for name in ("index", branch):
-            lock = Path(self.objects.repository.path, f"{name}.lock")
+        for lock in (Path(self.objects.repository.path, "index.lock"), self._shared_folder / f"{branch}.lock"):
             if lock.exists() and began <= lock.stat().st_mtime <= began + _OWN_LOCK:
                 lock.unlink()
+
+    @property
+    def _shared_folder(self) -> Path:
+        """The git folder with the branches: in a linked worktree, which has one of its own for the index, that of the repository."""
+        own = Path(self.objects.repository.path)
+        said = own / "commondir"
+        return own / said.read_text(encoding="utf-8", errors="surrogateescape").strip() if said.exists() else own
 
     @property
     def _journal(self) -> Path:

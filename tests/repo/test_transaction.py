@@ -95,11 +95,15 @@ def test_so_it_does_in_a_linked_worktree(stacked: World) -> None:
     old, folder = git(stacked.checkout, "rev-parse", "HEAD", "--absolute-git-dir").split()
     Path(folder, "pq", "journal.json").write_text(json.dumps({"branch": "refs/heads/pq/v1", "old": old, "new": new}))
     (stacked.checkout / "numbers.txt").write_bytes(git(stacked.checkout, "show", f"{new}:numbers.txt").encode())
+    locks = Path(folder, "index.lock"), stacked.upstream / ".git" / "refs" / "heads" / "pq" / "v1.lock"
+    for lock in locks:
+        lock.touch()
 
     said = stacked.pq("status")
 
     assert said.err == "pq: an interrupted command was taken back\n"
     assert "Unrefreshed" not in said.out
+    assert not any(lock.exists() for lock in locks)
 
 
 @pytest.mark.parametrize("lock", ["index.lock", "refs/heads/pq/v1.lock"])
