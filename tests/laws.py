@@ -26,10 +26,14 @@ def state(world: World) -> dict[str, object]:
 
 
 def refs(checkout: Path) -> str:
-    """HEAD and all refs but those of pq's own memory (`refs/pq/known`)."""
+    """HEAD and all refs but those of pq's own memory (what was popped, and operations)."""
     head = (checkout / ".git" / "HEAD").read_text(errors="replace")
     listed = git(checkout, "for-each-ref", "--format=%(objectname) %(refname)")
-    return head + "".join(line for line in listed.splitlines(keepends=True) if "refs/pq/known/" not in line)
+    return head + "".join(
+        line
+        for line in listed.splitlines(keepends=True)
+        if not any(kind in line for kind in ("refs/pq/known/", "refs/pq/operations/", "refs/pq/undone/"))
+    )
 
 
 def stands_at(world: World, patch: str | None) -> None:

@@ -42,6 +42,7 @@ class Settings:
     queue: Path | None = None
     series: str | None = None
     report: Report = field(default_factory=Report)
+    words: Sequence[str] = ()
 
     @property
     def start(self) -> Path:
@@ -54,7 +55,9 @@ class Settings:
 
         named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
         series = self.series or os.environ.get("PQ_SERIES") or None
-        workspace = open_workspace(self.start, queue_root=self.start / named if named else None, series_name=series)
+        workspace = open_workspace(
+            self.start, queue_root=self.start / named if named else None, series_name=series, title=" ".join(self.words)
+        )
         workspace.settle(self.report)
         return workspace
 
@@ -145,7 +148,7 @@ def cli(context: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
-    settings = Settings()
+    settings = Settings(words=arguments)
     try:
         code = cli.main(list(arguments), prog_name="pq", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0

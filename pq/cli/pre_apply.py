@@ -48,7 +48,7 @@ def _reject(patch: str, *reasons: str) -> None:
 
 def _checker() -> Checker:
     queue = open_queue(Path(os.environ["PQ_QUEUE"]), series_name=os.environ["PQ_SERIES"])
-    opened = checkout.open_checkout(Path(os.environ["PQ_CHECKOUT"]))
+    opened = checkout.open_checkout(Path(os.environ["PQ_CHECKOUT"]), queue=queue.root)
     pin = queue.read_pin(queue.read_series())
     return Checker(
         queue=queue,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pq.core import stack
-from pq.engine import events
+from pq.engine import events, history
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
-from pq.repo.checkout import branch_of
 
 Goal = str | int | None
 """Up to a patch, so many patches, -1 for all, None for one."""
@@ -53,5 +52,5 @@ def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outco
 
 def move(workspace: Workspace, commit: str, names: Sequence[str]) -> None:
     """Move the checkout to a commit, with which these patches are applied."""
-    workspace.checkout.mover.move(branch_of(workspace.queue.series_name), workspace.head, commit)
+    history.do(workspace, workspace.state(workspace.head), workspace.state(commit))
     workspace.remember(commit, names)

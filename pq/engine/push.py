@@ -37,7 +37,7 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
     built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, fuzz=options.fuzz)
     candidates, outcome = () if options.atomic and built.refused else built.candidates, Outcome.DONE
     if candidates:
-        workspace.checkout.mover.require_clear(workspace.head, candidates[-1].commit.oid)
+        workspace.checkout.mover.require_clear(workspace.state(workspace.head), workspace.state(candidates[-1].commit.oid))
     for applying in built.applying:
         tell(applying)
     if built.refused is not None:

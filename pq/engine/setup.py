@@ -109,7 +109,7 @@ def setup(workspace: Workspace, progress: Progress) -> SetUp:
     """Make what is missing: the checkout, the release in it, the branch of the series, the environment."""
     queue = workspace.queue
     made = _checkout(queue, workspace.series, progress)
-    opened = checkout.open_checkout(queue.checkout)
+    opened = checkout.open_checkout(queue.checkout, queue=queue.root)
     with opened.mover.locked():
         opened.mover.recover()
         found = _release(opened, queue, workspace.pin, progress)
@@ -122,7 +122,7 @@ def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     """Make the checkout beside its place and put it there whole."""
     place = queue.checkout
     if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
-        _require_checkout(place)
+        _require_checkout(place, queue.root)
         return False
     partial = place.with_name(place.name + _PARTIAL)
     shutil.rmtree(partial, ignore_errors=True)
@@ -136,9 +136,9 @@ def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     return True
 
 
-def _require_checkout(place: Path) -> None:
+def _require_checkout(place: Path, queue: Path) -> None:
     try:
-        checkout.open_checkout(place)
+        checkout.open_checkout(place, queue=queue)
     except PqError:
         if (place / ".git").exists():
             raise

@@ -19,6 +19,7 @@ from pq.queue import Queue
 from pq.repo import checkout, commits
 from pq.repo.checkout import Checkout
 from pq.repo.commits import PatchCommit
+from pq.repo.operations import State
 
 if TYPE_CHECKING:
     from pq.core.patch import Patch
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """One queue and its checkout."""
+    """One queue and its checkout. `title` is what `pq log` calls the operation that is made of the command."""
 
     queue: Queue
+    title: str = ""
 
     @property
     def series(self) -> Series:
@@ -44,7 +46,7 @@ class Workspace:
     @cached_property
     def checkout(self) -> Checkout:
         """The checkout. Raises PqError where there is none."""
-        return checkout.open_checkout(self.queue.checkout)
+        return checkout.open_checkout(self.queue.checkout, queue=self.queue.root)
 
     @cached_property
     def pin(self) -> Pin:
@@ -117,6 +119,10 @@ class Workspace:
         with contextlib.suppress(OSError):
             self.checkout.remember(commit, names, stamp=self._stamped_series[0])
 
+    def state(self, commit: str) -> State:
+        """The checkout at a commit, without edits."""
+        return State(commit, self.checkout.read_commit(commit).tree)
+
     def settle(self, tell: Tell) -> None:
         """Settle what an interrupted command left, unless another pq is at work or the checkout can't be written."""
         if checkout.is_interrupted(self.queue.checkout):
@@ -132,9 +138,9 @@ class Workspace:
             yield
 
 
-def open_workspace(start: Path, *, queue_root: Path | None = None, series_name: str | None = None) -> Workspace:
+def open_workspace(start: Path, *, queue_root: Path | None = None, series_name: str | None = None, title: str = "") -> Workspace:
     """The workspace around a folder: the nearest queue upwards, or the one that the checkout around it belongs to."""
     root = queue_root or queue.find(start) or checkout.queue_of(start)
     if root is None:
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
-    return Workspace(queue.open_queue(root, series_name=series_name))
+    return Workspace(queue.open_queue(root, series_name=series_name), title)

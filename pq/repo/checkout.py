@@ -40,6 +40,7 @@ class Checkout:
 
     root: Path
     repository: pygit2.Repository
+    queue: Path
 
     @cached_property
     def objects(self) -> Objects:
@@ -53,8 +54,8 @@ class Checkout:
 
     @cached_property
     def mover(self) -> Mover:
-        """What changes files, index and branch."""
-        return Mover(self.folder, self.objects, Worktree(self.root, self.objects))
+        """What changes files, index, refs and queue."""
+        return Mover(self.folder, self.objects, Worktree(self.root, self.objects), self.queue)
 
     @property
     def git_folder(self) -> Path:
@@ -151,7 +152,7 @@ class Checkout:
 
     def known(self, series: str, pin: str) -> dict[tuple[str, str, str], PatchCommit]:
         """Commits of an earlier push, by parent, patch name and identity."""
-        tip = self._ref(_KNOWN + series)
+        tip = self.ref(_KNOWN + series)
         try:
             stack = self.stack(tip, pin) if tip else ()
         except NotClean:
@@ -160,14 +161,14 @@ class Checkout:
 
     def keep(self, series: str, tip: str) -> None:
         """Keep the commits up to `tip` for a later push, unless a higher stack over them is kept already."""
-        kept = self._ref(_KNOWN + series)
+        kept = self.ref(_KNOWN + series)
         if kept is not None and (kept == tip or self.repository.descendant_of(pygit2.Oid(hex=kept), pygit2.Oid(hex=tip))):
             return
         self.repository.references.create(_KNOWN + series, pygit2.Oid(hex=tip), force=True)
 
     def branch(self, series: str) -> str | None:
         """The commit of the branch of a series, if there is one."""
-        return self._ref(branch_of(series))
+        return self.ref(branch_of(series))
 
     def is_on(self, series: str) -> bool:
         """Whether HEAD is on the branch of a series."""
@@ -196,7 +197,8 @@ class Checkout:
         self.objects.flush()
         return made.oid
 
-    def _ref(self, name: str) -> str | None:
+    def ref(self, name: str) -> str | None:
+        """The commit that a ref holds, if there is one."""
         reference = self.repository.references.get(name)
         return None if reference is None else str(reference.resolve().target)
 
@@ -214,8 +216,8 @@ def is_interrupted(root: Path) -> bool:
     return (folder / "pq" / JOURNAL).exists()
 
 
-def open_checkout(root: Path) -> Checkout:
-    """Open the worktree at `root`. Raises PqError where there is none."""
+def open_checkout(root: Path, *, queue: Path) -> Checkout:
+    """Open the worktree at `root` of the queue in `queue`. Raises PqError where there is none."""
     try:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
     except pygit2.GitError as error:
@@ -226,7 +228,7 @@ def open_checkout(root: Path) -> Checkout:
         raise PqError(f"No checkout at {root}", hint="pq setup makes it") from None
     if repository.is_bare:
         raise PqError(f"The repository at {root} has no worktree", hint="name a worktree under [upstream] checkout in pq.toml")
-    return Checkout(root, repository)
+    return Checkout(root, repository, queue)
 
 
 def create_checkout(root: Path, *, queue: Path) -> Checkout:
@@ -237,7 +239,7 @@ def create_checkout(root: Path, *, queue: Path) -> Checkout:
     """
     root.mkdir(parents=True, exist_ok=True)
     pygit2.init_repository(str(root))
-    checkout = open_checkout(root)
+    checkout = open_checkout(root, queue=queue)
     config = checkout.repository.config
     for key in ("core.autocrlf", "core.splitIndex", "core.fsmonitor", "index.skipHash", "index.sparse"):
         config[key] = "false"

@@ -1,13 +1,14 @@
-"""All or nothing: the lock, the journal, and the one way in which the checkout moves from commit to commit.
+"""All or nothing: the lock, the journal, and the one way in which an operation changes checkout, queue and refs.
 
-Order of a move: journal, files, index, branch, journal away. The branch is the commit point. Killed before it, the next
-command takes the files back to the old commit; killed behind it, the files are the new commit's already. The journal
-(`pq/journal.json` in the git folder) is::
+Order: journal, files of the checkout, index, files of the queue, refs, journal away. The last ref is the commit point: it is the one of
+operations, and every operation sets it. Killed before it, the next command takes all back; killed behind it, all is done already. The
+journal (`pq/journal.json` in the git folder) is::
 
-    {"branch": "refs/heads/pq/<series>", "old": <commit id>, "new": <commit id>}
+    {"operation": <commit id>, "reverse": <whether it is taken back>, "refs": [[<name>, <id or null>, <id or null>], …]}
 
-It is complete or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set
-anew before index and branch are written: a lock file of git's that was born right behind that time is the dead command's own.
+with the refs in their order, as they were and are to be; the first is the branch. It is complete or absent: it is synced before a file is
+touched, and an unreadable one means that none was. Its time is set anew before index and branch are written: a lock file of git's that
+was born right behind that time is the dead command's own.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
+from pq.core.patch import REGULAR
+from pq.core.tree import File
 from pq.errors import NotClean, PqError
-from pq.repo import commits, files
+from pq.repo import commits, files, operations
 from pq.repo.objects import Objects
+from pq.repo.operations import State
 from pq.repo.worktree import Changes, Worktree
 
 JOURNAL = "journal.json"
@@ -38,19 +43,49 @@ _OWN_LOCK = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What an interrupted move was brought to: `back` to the old commit or on to the new one. `left` are files that were neither."""
+    """What an interrupted move was brought to: `back` to the old state or on to the new one. `left` are files that were neither."""
 
     back: bool
     left: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class RefChange:
+    """A ref as it is and as it is to be; None: there is none."""
+
+    name: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An operation that is done or, in reverse, taken back, and what that makes of refs: first the branch, last the one of operations."""
+
+    logged: str
+    before: State
+    after: State
+    refs: tuple[RefChange, ...]
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """What a move changes: files of the checkout, entries of the index, files of the queue."""
+
+    files: Changes
+    index: Changes
+    queue: Mapping[str, tuple[bytes | None, bytes | None]]
+
+
+@dataclass(frozen=True, slots=True)
 class Mover:
-    """Moves the files, the index and the branch of one checkout."""
+    """Changes the files, the index and the refs of one checkout, and the files of the queue that it belongs to."""
 
     folder: Path
     objects: Objects
     worktree: Worktree
+    queue: Path
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -69,19 +104,24 @@ class Mover:
             self._drop_dead_locks()
             yield
 
-    def move(self, branch: str, old: str, new: str) -> None:
-        """Move from one commit to another. Raises NotClean, with nothing changed, if edits are in the way."""
+    def move(self, move: Move) -> None:
+        """Make a move. Raises NotClean, with nothing changed, if edits are in the way."""
         self.objects.flush()
-        reference = self._unmoved(branch, old)
-        changes = self.require_clear(old, new)
-        self.objects.repository.references.create(_MOVING, pygit2.Oid(hex=new), force=True)  # so that no gc takes it away
-        self._write_journal({"branch": branch, "old": old, "new": new})
+        self._require_unmoved(move.refs)
+        switch = self.require_clear(move.before, move.after)
+        self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
+        refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
+        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs})
         try:
-            self.worktree.switch_files(changes)
+            self.worktree.switch_files(switch.files)
             os.utime(self._journal)
-            self.worktree.switch_index(changes)
+            self.worktree.switch_index(switch.index)
+            for path, (old, new) in switch.queue.items():
+                self._require_queue(path, old)
+                self._put_queue(path, new)
             os.utime(self._journal)
-            reference.set_target(pygit2.Oid(hex=new), "pq: move")  # only if it is still what was read above
+            for ref in move.refs:
+                self._set(ref)
         except BaseException:
             with contextlib.suppress(
                 OSError, PqError, pygit2.GitError
@@ -90,76 +130,138 @@ class Mover:
             raise
         self._forget()
 
-    def require_clear(self, old: str, new: str) -> Changes:
+    def require_clear(self, before: State, after: State) -> _Switch:
         """What a move would change. Raises NotClean if edits, or a running git, are in the way."""
         if Path(self.objects.repository.path, "index.lock").exists():
             raise NotClean(
                 "git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running"
             )
-        changes = self._changes(old, new)
-        if blocking := self.worktree.in_the_way(changes):
+        switch = self._switch(before, after)
+        if blocking := self.worktree.in_the_way(switch.files, switch.index):
             raise NotClean(
                 f"unrefreshed changes are in the way: {', '.join(blocking)}",
                 hint=f"git -C {self.worktree.root} stash puts them aside, git -C {self.worktree.root} diff shows them",
             )
-        return changes
+        for path, (old, _) in switch.queue.items():
+            self._require_queue(path, old)
+        return switch
 
     def recover(self) -> Recovery | None:
         """Finish or undo a move that was interrupted; None if there was none."""
         if not self._journal.exists():
             return None
-        if (branch := self._read_journal()[0]) is not None:
-            self._drop_own_locks(branch)
+        if (journal := self._read_journal()) is not None:
+            self._drop_own_locks(journal.refs[0].name)
         return self._settle()
 
     def _settle(self) -> Recovery:
-        """Bring the files to where the branch is. A journal that can't be read was never complete: nothing was changed yet."""
-        branch, old, new = self._read_journal()
+        """Bring everything to one side of the commit point. A journal that can't be read was never complete: nothing was changed yet."""
+        journal = self._read_journal()
         left: tuple[str, ...] = ()
-        now = None
-        if branch is not None:
-            try:
-                changes = self._changes(old, new)
-            except PqError as error:
-                self._forget()
-                raise PqError(
-                    f"an interrupted command can't be taken back: {error.fact}",
-                    hint=f"git -C {self.worktree.root} status shows what it left; commands work again",
-                ) from None
-            now = self._target(branch)
-            left = self.worktree.switch_back(changes) if now == old else () if now == new else tuple(changes)
+        done = False
+        if journal is not None:
+            done = self._target(journal.refs[-1].name) == journal.refs[-1].new
+            left = () if done else self._take_back(journal)
         self._forget()
-        return Recovery(branch is None or now != new, left)
+        return Recovery(not done, left)
 
-    def _read_journal(self) -> tuple[str | None, str, str]:
-        """Branch, old and new commit; no branch where the journal is not complete."""
+    def _take_back(self, journal: _Journal) -> tuple[str, ...]:
+        """Undo what a move did so far; what somebody else touched meanwhile is left, and named."""
         try:
-            journal = json.loads(self._journal.read_bytes())
-            branch, old, new = journal["branch"], journal["old"], journal["new"]
-            complete = branch.startswith("refs/heads/") and len(bytes.fromhex(old)) == len(bytes.fromhex(new)) == _ID_BYTES
-        except (ValueError, KeyError, TypeError, AttributeError):
-            complete = False
-        return (branch, old, new) if complete else (None, "", "")
+            states = operations.read(self.objects, journal.operation).operation
+            switch = self._switch(*((states.after, states.before) if journal.reverse else (states.before, states.after)))
+        except PqError as error:
+            self._forget()
+            raise PqError(
+                f"an interrupted command can't be taken back: {error.fact}",
+                hint=f"git -C {self.worktree.root} status shows what it left; commands work again",
+            ) from None
+        branch = journal.refs[0]
+        if self._target(branch.name) not in (branch.old, branch.new):
+            return tuple(switch.files)
+        for ref in reversed(journal.refs):
+            if self._target(ref.name) == ref.new:
+                self._set(RefChange(ref.name, ref.new, ref.old))
+        left = list(self.worktree.switch_back(switch.files, switch.index))
+        for path, (old, new) in switch.queue.items():
+            now = self._queue_file(path)
+            if now == new != old:
+                self._put_queue(path, old)
+            elif now != old:
+                left.append(path)
+        return tuple(left)
+
+    def _read_journal(self) -> _Journal | None:
+        """The journal; None where it is not complete."""
+        try:
+            said = json.loads(self._journal.read_bytes())
+            refs = tuple(RefChange(*ref) for ref in said["refs"])
+            journal = _Journal(said["operation"], said["reverse"], refs)
+            ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
+            complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            return None
+        return journal if complete else None
 
     def _forget(self) -> None:
         """Take the journal away, and the ref that kept what it names."""
         self._journal.unlink()
-        if _MOVING in self.objects.repository.references:
-            self.objects.repository.references.delete(_MOVING)
+        self._set(RefChange(_MOVING, None, None))
 
-    def _target(self, branch: str) -> str | None:
-        reference = self.objects.repository.references.get(branch)
+    def _set(self, ref: RefChange) -> None:
+        """Set or delete a ref; one whose old value is said, only if it still has it."""
+        references = self.objects.repository.references
+        if ref.old == ref.new is not None:
+            return
+        if ref.new is None:
+            if ref.name in references:
+                references.delete(ref.name)
+        elif ref.old is None:
+            references.create(ref.name, pygit2.Oid(hex=ref.new), force=True)
+        else:
+            references[ref.name].set_target(pygit2.Oid(hex=ref.new), "pq: move")  # only if it is still what was read here
+
+    def _target(self, name: str) -> str | None:
+        reference = self.objects.repository.references.get(name)
         return None if reference is None else str(reference.target)
 
-    def _unmoved(self, branch: str, old: str) -> pygit2.Reference:
-        """The branch. The user may have committed, or switched to another one, while the hook was running."""
-        references = self.objects.repository.references
-        reference = references[branch]
-        if references["HEAD"].target != branch or str(reference.target) != old:
+    def _require_unmoved(self, refs: tuple[RefChange, ...]) -> None:
+        """The user may have committed, or switched to another branch, while the hook was running."""
+        branch = refs[0].name
+        moved = self.objects.repository.references["HEAD"].target != branch
+        if moved or any(self._target(ref.name) != ref.old for ref in refs):
             raise NotClean(
                 f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again"
             )
-        return reference
+
+    def _switch(self, before: State, after: State) -> _Switch:
+        indexes = [self._index_tree(state) for state in (before, after)]
+        queue = {path: (before.queue[path], after.queue[path]) for path in before.queue}
+        return _Switch(self.objects.difference(before.files, after.files), self.objects.difference(*indexes), queue)
+
+    def _index_tree(self, state: State) -> str:
+        """What the index holds: the head's files, and those that are new among the edits, so that they stay known to git."""
+        head = commits.read(self.objects, state.head).tree
+        if head == state.files:
+            return head
+        edits = self.objects.difference(head, state.files)
+        return self.objects.edit(head, {path: new for path, (old, new) in edits.items() if old is None and new is not None})
+
+    def _queue_file(self, path: str) -> bytes | None:
+        found = files.read(files.at(self.queue, path))
+        return None if found is None else found.content
+
+    def _require_queue(self, path: str, content: bytes | None) -> None:
+        if files.symlink_above(self.queue, path) is not None or self._queue_file(path) != content:
+            raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
+
+    def _put_queue(self, path: str, content: bytes | None) -> None:
+        if content is None:
+            files.remove(self.queue, path)
+        else:
+            place = files.at(self.queue, path)
+            mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else None
+            files.put(place, File(REGULAR, content), permissions=mode)
 
     def _drop_dead_locks(self) -> None:
         """Only pq writes refs below refs/pq, and only with its lock; git locks them for moments when it packs refs."""
@@ -186,9 +288,14 @@ class Mover:
     def _journal(self) -> Path:
         return self.folder / JOURNAL
 
-    def _changes(self, old: str, new: str) -> Changes:
-        before, after = (commits.read(self.objects, oid).tree for oid in (old, new))
-        return self.objects.difference(before, after)
-
-    def _write_journal(self, content: dict[str, str]) -> None:
+    def _write_journal(self, content: Mapping[str, object]) -> None:
         files.write_synced(self._journal, json.dumps(content).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """What the journal says."""
+
+    operation: str
+    reverse: bool
+    refs: tuple[RefChange, ...]

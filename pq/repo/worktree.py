@@ -27,15 +27,21 @@ class Worktree:
     root: Path
     objects: Objects
 
-    def in_the_way(self, changes: Changes) -> tuple[str, ...]:
-        """The paths that are not, in the files or in the index, what the switch has to find there."""
+    def in_the_way(self, changes: Changes, indexed: Changes) -> tuple[str, ...]:
+        """The paths that are not, in the files or in the index, what the switch has to find there.
+
+        `indexed` are the changes of the index; where a file is to change and its entry is too, the entry has to be as it was.
+        """
         index = self._index()
         links = self._links(changes)
         folders = {folder for path in changes for folder in above(path)} - changes.keys()
         found = {folder for folder in folders if folder in links or os.path.isfile(files.at(self.root, folder))}
         for path, (old, new) in changes.items():
+            entry = indexed.get(path)
             if found.isdisjoint(above(path)) and (
-                self._there(path, links) != old or _indexed(index, path) != old or (new and self._holds_others(path, changes))
+                self._there(path, links) != old
+                or (entry is not None and _indexed(index, path) != entry[0])
+                or (new and self._holds_others(path, changes))
             ):
                 found.add(path)
         return tuple(sorted(found))
@@ -72,8 +78,8 @@ class Worktree:
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
             ) from None
 
-    def switch_back(self, changes: Changes) -> tuple[str, ...]:
-        """Undo a switch that was interrupted; the paths that are neither old nor new, which are left alone."""
+    def switch_back(self, changes: Changes, indexed: Changes) -> tuple[str, ...]:
+        """Undo a switch of files and index that was interrupted; the paths that are neither old nor new, which are left alone."""
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
         links = self._links(changes)
@@ -87,7 +93,7 @@ class Worktree:
             else:
                 strange.append(path)
         self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old})
-        self.switch_index(back)
+        self.switch_index({path: (new, old) for path, (old, new) in indexed.items() if path not in strange})
         return tuple(strange)
 
     def _require(self, path: str, old: Node | None) -> None:

@@ -38,14 +38,14 @@ def test_a_file_of_pq_that_is_broken_costs_nothing(stacked: World, monkeypatch: 
 
 
 def test_a_journal_of_commits_that_are_not_there_is_said_and_put_away(stacked: World) -> None:
-    journal = {"branch": "refs/heads/pq/v1", "old": "0" * 40, "new": "1" * 40}
+    journal = {"operation": "2" * 40, "reverse": False, "refs": [["refs/heads/pq/v1", "0" * 40, "1" * 40]]}
     (stacked.checkout / ".git" / "pq" / "journal.json").write_text(json.dumps(journal))
 
     said = stacked.pq("push", "-a")
     again = stacked.pq("push", "-a")
 
     assert (said.code, again.code) == (1, 0)
-    assert "pq: an interrupted command can't be taken back: object 0" in said.err
+    assert "pq: an interrupted command can't be taken back: object 2" in said.err
     stands_at(stacked, "two.patch")
 
 
@@ -65,14 +65,20 @@ def test_a_cut_list_of_applied_names_is_not_believed(stacked: World, monkeypatch
 def halfway(stacked: World) -> World:
     """A push that died behind the first of two files: what git and pq had in hand lies around."""
     stacked.pq("push", "-a")
-    new, patched = git(stacked.checkout, "rev-parse", "HEAD").strip(), (stacked.checkout / "numbers.txt").read_bytes()
+    patched = (stacked.checkout / "numbers.txt").read_bytes()
+    journal = _journal_of_the_last_push(stacked)
     stacked.pq("pop", "-a")
-    old = git(stacked.checkout, "rev-parse", "HEAD").strip()
-    journal = {"branch": "refs/heads/pq/v1", "old": old, "new": new}
-    (stacked.checkout / ".git" / "pq" / "journal.json").write_text(json.dumps(journal))
+    (stacked.checkout / ".git" / "pq" / "journal.json").write_text(journal)
     (stacked.checkout / "numbers.txt").write_bytes(patched)
     (stacked.checkout / "pkg" / ".module.py.pq-new").write_bytes(b"ha")
     return stacked
+
+
+def _journal_of_the_last_push(world: World) -> str:
+    """What the push had written before it began to change files."""
+    new, old, operation = git(world.checkout, "rev-parse", "HEAD", "refs/pq/releases/v1", "refs/pq/operations/v1").split()
+    refs = [["refs/heads/pq/v1", old, new], ["refs/pq/undone/v1", None, None], ["refs/pq/operations/v1", None, operation]]
+    return json.dumps({"operation": operation, "reverse": False, "refs": refs})
 
 
 @pytest.mark.parametrize("command", ["status", "top", "push", "pop", "setup", "applied", "check", "verify"])
@@ -90,10 +96,10 @@ def test_so_it_does_in_a_linked_worktree(stacked: World) -> None:
     git(stacked.upstream, "worktree", "add", "-q", "--detach", str(stacked.checkout), "v1")
     assert stacked.pq("setup").code == 0
     assert stacked.pq("push", "-a").code == 0
-    new = git(stacked.checkout, "rev-parse", "HEAD").strip()
+    new, journal = git(stacked.checkout, "rev-parse", "HEAD").strip(), _journal_of_the_last_push(stacked)
     assert stacked.pq("pop", "-a").code == 0
-    old, folder = git(stacked.checkout, "rev-parse", "HEAD", "--absolute-git-dir").split()
-    Path(folder, "pq", "journal.json").write_text(json.dumps({"branch": "refs/heads/pq/v1", "old": old, "new": new}))
+    folder = git(stacked.checkout, "rev-parse", "--absolute-git-dir").strip()
+    Path(folder, "pq", "journal.json").write_text(journal)
     (stacked.checkout / "numbers.txt").write_bytes(git(stacked.checkout, "show", f"{new}:numbers.txt").encode())
     locks = Path(folder, "index.lock"), stacked.upstream / ".git" / "refs" / "heads" / "pq" / "v1.lock"
     for lock in locks:

@@ -1,0 +1,85 @@
+"""undo, redo and log; and the one way in which commands become operations that can be taken back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from pq.engine.workspace import Workspace
+from pq.errors import NotClean, NothingToDo
+from pq.repo import operations
+from pq.repo.checkout import branch_of
+from pq.repo.operations import OPERATIONS, UNDONE, Logged, Operation, State
+from pq.repo.transaction import Move, RefChange
+
+
+def do(workspace: Workspace, before: State, after: State) -> None:
+    """Make an operation: what was undone before it can't be redone any more."""
+    checkout = workspace.checkout
+    previous = checkout.ref(_ref(workspace, OPERATIONS))
+    made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), previous)
+    refs = (
+        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
+        RefChange(_ref(workspace, UNDONE), checkout.ref(_ref(workspace, UNDONE)), None),
+        RefChange(_ref(workspace, OPERATIONS), previous, made),
+    )
+    checkout.mover.move(Move(made, before, after, refs))
+
+
+def undo(workspace: Workspace) -> Operation:
+    """Take the last operation back. Raises NothingToDo where there is none."""
+    logged = next(log(workspace), None)
+    if logged is None:
+        raise NothingToDo("No operation to undo")
+    operation = logged.operation
+    _require_at(workspace, operation.after)
+    undone = workspace.checkout.ref(_ref(workspace, UNDONE))
+    refs = (
+        RefChange(branch_of(workspace.queue.series_name), operation.after.head, operation.before.head),
+        RefChange(_ref(workspace, UNDONE), undone, undone or logged.oid),
+        RefChange(_ref(workspace, OPERATIONS), logged.oid, logged.previous),
+    )
+    workspace.checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True))
+    return operation
+
+
+def redo(workspace: Workspace) -> Operation:
+    """Make the operation again that was undone last. Raises NothingToDo where there is none."""
+    checkout = workspace.checkout
+    standing, undone = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE))
+    logged = next((each for each in _line(workspace, undone) if each.previous == standing), None)
+    if logged is None:
+        raise NothingToDo("No operation to redo")
+    operation = logged.operation
+    _require_at(workspace, operation.before)
+    refs = (
+        RefChange(branch_of(workspace.queue.series_name), operation.before.head, operation.after.head),
+        RefChange(_ref(workspace, UNDONE), undone, None if logged.oid == undone else undone),
+        RefChange(_ref(workspace, OPERATIONS), standing, logged.oid),
+    )
+    checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs))
+    return operation
+
+
+def log(workspace: Workspace) -> Iterator[Logged]:
+    """The operations that stand, the last one first."""
+    return _line(workspace, workspace.checkout.ref(_ref(workspace, OPERATIONS)))
+
+
+def _line(workspace: Workspace, oid: str | None) -> Iterator[Logged]:
+    while oid is not None:
+        logged = operations.read(workspace.checkout.objects, oid)
+        yield logged
+        oid = logged.previous
+
+
+def _require_at(workspace: Workspace, state: State) -> None:
+    if workspace.head != state.head:
+        raise NotClean(
+            "The branch was moved by other means since that operation",
+            hint="git reflog shows how; pq status shows where it stands",
+        )
+
+
+def _ref(workspace: Workspace, kind: str) -> str:
+    return kind + workspace.queue.series_name
