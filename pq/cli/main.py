@@ -30,6 +30,8 @@ _MODULES = {
     "pq.cli.checks": ("check", "verify"),
     "pq.cli.prepare": ("init", "setup"),
     "pq.cli.folder": ("apply",),
+    "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove"),
+    "pq.cli.history": ("undo", "redo", "log"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}
 

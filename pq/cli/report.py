@@ -151,6 +151,20 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.Removing(patch):
             return [f"Removing patch {patch}"]
+        case events.Refreshed(patch, changed):
+            return [f"Refreshed patch {patch}" if changed else f"Patch {patch} is unchanged"]
+        case events.CarriedOver(patch):
+            return [f"Patch {patch} was carried over"]
+        case events.Deleted(patch, file):
+            return [f"Removed patch {patch}" + ("" if file else f" from the series; its file is still there: patches/{patch}")]
+        case events.Renamed(patch, name):
+            return [f"Patch {patch} renamed to {name}"]
+        case events.HeaderReplaced(patch):
+            return [f"Header of patch {patch} replaced"]
+        case events.Reverted(files):
+            return [f"Changes to {file} reverted" for file in files]
+        case events.Undone(title, again):
+            return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):
             words = f"at patch {patch}" if patch else None
             if dry_run:

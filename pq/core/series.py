@@ -50,6 +50,10 @@ class Entry:
     options: tuple[str, ...] = ()
     guards: tuple[Guard, ...] = ()
 
+    def forward(self) -> Entry:
+        """The entry of the patch written anew: as it stands, with -p1."""
+        return replace(self, strip=1, reverse=False)
+
     def selected(self, selected: frozenset[str]) -> bool:
         """True when the guards let the patch through: no negative one is selected, and a positive one if there are any."""
         positive = [guard.name for guard in self.guards if guard.positive]
@@ -106,6 +110,49 @@ class Series:
             )
         return matches[0]
 
+    def inserted(self, name: str, *, behind: str | None, options: Sequence[str] = ()) -> Series:
+        """The same series with a patch behind another one, or before all patches. Raises PqError for a name that it has, or can't have."""
+        require_name(name)
+        if name in self.names:
+            raise PqError(f"Patch {name} exists already", hint="take another name")
+        first = self.entries[0].line - 1 if self.entries else len(self.lines)
+        at = first if behind is None else self.entry(behind).line
+        lines, mark = [*self.lines], b""
+        if at == 0 and lines and lines[0].startswith(_BOM):
+            lines[0], mark = lines[0].removeprefix(_BOM), _BOM
+        if at and not lines[at - 1].endswith(b"\n"):
+            lines[at - 1] += b"\n"
+        lines.insert(at, mark + " ".join([name, *options]).encode("utf-8", "surrogateescape") + b"\n")
+        return read(b"".join(lines), file="series")
+
+    def without(self, name: str) -> Series:
+        """The same series without a patch."""
+        line = self.entry(name).line
+        return read(b"".join((*self.lines[: line - 1], *self.lines[line:])), file="series")
+
+    def renamed(self, name: str, new: str) -> Series:
+        """The same series with another name for a patch; its options and comments stay."""
+        require_name(new)
+        if new in self.names:
+            raise PqError(f"Patch {new} exists already", hint="take another name")
+        return self._replaced(self.entry(name), new.encode("utf-8", "surrogateescape"), 1)
+
+    def forward(self, name: str) -> Series:
+        """The same series with a patch applied as it stands, with -p1: what a patch takes that was written anew."""
+        entry = self.entry(name)
+        if entry.strip == 1 and not entry.reverse:
+            return self
+        kept = [option for option in entry.options if not _STRIP.fullmatch(option) and option not in ("-R", "--reverse")]
+        words = [entry.name, *kept]
+        return self._replaced(entry, " ".join(words).encode("utf-8", "surrogateescape"), 1 + len(entry.options))
+
+    def _replaced(self, entry: Entry, text: bytes, count: int) -> Series:
+        """The same series with the first words of a line replaced."""
+        line = self.lines[entry.line - 1]
+        words = list(_WORD.finditer(line, len(_BOM) if line.startswith(_BOM) and entry.line == 1 else 0))
+        changed = line[: words[0].start()] + text + line[words[count - 1].end() :]
+        return read(b"".join((*self.lines[: entry.line - 1], changed, *self.lines[entry.line :])), file="series")
+
     def with_pin(self, pin: Pin) -> Series:
         """The same series with its pin line set: replaced where it stands, else put first."""
         line = f"# pq-pin: {pin.release}{' ' + pin.commit if pin.commit else ''}\n".encode("utf-8", "surrogateescape")
@@ -116,6 +163,21 @@ class Series:
         mark = _BOM if self.lines and self.lines[0].startswith(_BOM) else b""
         first = tuple(bare for old in self.lines[:1] if (bare := old.removeprefix(_BOM)))
         return Series(lines=(mark + line, *first, *self.lines[1:]), entries=moved, pin=pin)
+
+
+def require_name(name: str) -> None:
+    """Raise PqError for what can't be the name of a patch: a series line, a path below `patches/` and a commit's trailer have to hold it."""
+    parts = name.split("/")
+    faults = (
+        ("it is empty", not name),
+        ("it holds a blank or a control character", any(char <= " " or char == "\x7f" for char in name)),
+        ("it begins with # or -", name.startswith(("#", "-"))),
+        ("it leads out of the patches folder", ".." in parts),
+        ("it has an empty component", "" in parts or "." in parts),
+    )
+    for fact, holds in faults:
+        if holds:
+            raise PqError(f"{name!r} can't be the name of a patch: {fact}", hint="take another name")
 
 
 def read(data: bytes, *, file: str) -> Series:

@@ -84,6 +84,59 @@ class Removing:
 
 
 @dataclass(frozen=True, slots=True)
+class Refreshed:
+    """A patch holds what stands in the checkout; `changed`: it did not before."""
+
+    patch: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOver:
+    """A patch above one that was changed was written anew on the other ground."""
+
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A patch is no longer in the series; `file`: nor is its file there."""
+
+    patch: str
+    file: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A patch has another name."""
+
+    patch: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderReplaced:
+    """A patch has another text above its diff."""
+
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """Files are again what the top patch makes of them."""
+
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An operation was taken back, or (`again`) made again."""
+
+    title: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NowAt:
     """Where the stack ends now; None: nothing is applied. `dry_run`: where it would end."""
 
@@ -119,5 +172,6 @@ class PatchEnding:
     findings: tuple[Finding, ...] = ()
 
 
-Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | NowAt | Progress
+Edited = Refreshed | CarriedOver | Deleted | Renamed | HeaderReplaced | Reverted | Undone
+Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from pq.engine import events
+from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo
 from pq.repo import operations
@@ -26,39 +28,43 @@ def do(workspace: Workspace, before: State, after: State) -> None:
     checkout.mover.move(Move(made, before, after, refs))
 
 
-def undo(workspace: Workspace) -> Operation:
+def undo(workspace: Workspace, tell: Tell) -> None:
     """Take the last operation back. Raises NothingToDo where there is none."""
-    logged = next(log(workspace), None)
-    if logged is None:
-        raise NothingToDo("No operation to undo")
-    operation = logged.operation
-    _require_at(workspace, operation.after)
-    undone = workspace.checkout.ref(_ref(workspace, UNDONE))
-    refs = (
-        RefChange(branch_of(workspace.queue.series_name), operation.after.head, operation.before.head),
-        RefChange(_ref(workspace, UNDONE), undone, undone or logged.oid),
-        RefChange(_ref(workspace, OPERATIONS), logged.oid, logged.previous),
-    )
-    workspace.checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True))
-    return operation
+    with workspace.locked(tell):
+        logged = next(log(workspace), None)
+        if logged is None:
+            raise NothingToDo("No operation to undo")
+        operation = logged.operation
+        _require_at(workspace, operation.after)
+        undone = workspace.checkout.ref(_ref(workspace, UNDONE))
+        refs = (
+            RefChange(branch_of(workspace.queue.series_name), operation.after.head, operation.before.head),
+            RefChange(_ref(workspace, UNDONE), undone, undone or logged.oid),
+            RefChange(_ref(workspace, OPERATIONS), logged.oid, logged.previous),
+        )
+        workspace.checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True))
+        _remember(workspace, operation.before)
+        tell(events.Undone(operation.title, again=False))
 
 
-def redo(workspace: Workspace) -> Operation:
+def redo(workspace: Workspace, tell: Tell) -> None:
     """Make the operation again that was undone last. Raises NothingToDo where there is none."""
-    checkout = workspace.checkout
-    standing, undone = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE))
-    logged = next((each for each in _line(workspace, undone) if each.previous == standing), None)
-    if logged is None:
-        raise NothingToDo("No operation to redo")
-    operation = logged.operation
-    _require_at(workspace, operation.before)
-    refs = (
-        RefChange(branch_of(workspace.queue.series_name), operation.before.head, operation.after.head),
-        RefChange(_ref(workspace, UNDONE), undone, None if logged.oid == undone else undone),
-        RefChange(_ref(workspace, OPERATIONS), standing, logged.oid),
-    )
-    checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs))
-    return operation
+    with workspace.locked(tell):
+        checkout = workspace.checkout
+        standing, undone = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE))
+        logged = next((each for each in _line(workspace, undone) if each.previous == standing), None)
+        if logged is None:
+            raise NothingToDo("No operation to redo")
+        operation = logged.operation
+        _require_at(workspace, operation.before)
+        refs = (
+            RefChange(branch_of(workspace.queue.series_name), operation.before.head, operation.after.head),
+            RefChange(_ref(workspace, UNDONE), undone, None if logged.oid == undone else undone),
+            RefChange(_ref(workspace, OPERATIONS), standing, logged.oid),
+        )
+        checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs))
+        _remember(workspace, operation.after)
+        tell(events.Undone(operation.title, again=True))
 
 
 def log(workspace: Workspace) -> Iterator[Logged]:
@@ -71,6 +77,11 @@ def _line(workspace: Workspace, oid: str | None) -> Iterator[Logged]:
         logged = operations.read(workspace.checkout.objects, oid)
         yield logged
         oid = logged.previous
+
+
+def _remember(workspace: Workspace, state: State) -> None:
+    stack = workspace.checkout.stack(state.head, workspace.pin_commit)
+    workspace.remember(state.head, [patch.patch for patch in stack])
 
 
 def _require_at(workspace: Workspace, state: State) -> None:

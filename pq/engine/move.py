@@ -20,6 +20,7 @@ class Outcome(enum.Enum):
 
     DONE = "done"
     REFUSED = "refused"
+    CONFLICT = "conflict"
     REJECTED = "rejected"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
 from pq.core.lines import blob_id
+from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
 from pq.core.paths import above
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
@@ -50,6 +51,23 @@ class Worktree:
         """Mode and blob id of what stands at a path, read from the file itself."""
         found = files.read(files.at(self.root, path))
         return None if found is None else (found.mode, blob_id(found.content))
+
+    def edited(self, paths: Iterable[str]) -> dict[str, Node | None]:
+        """What stands at these paths, its contents among the objects; None where nothing does. Raises NotClean for what git can't hold."""
+        found: dict[str, Node | None] = {}
+        for path in paths:
+            file = None if files.symlink_above(self.root, path) else files.read(files.at(self.root, path))
+            if file is not None and file.mode not in (REGULAR, EXECUTABLE, SYMLINK):
+                raise NotClean(f"{path} is neither a file nor a symlink", hint="move it away")
+            found[path] = None if file is None else (file.mode, self.objects.write("blob", file.content))
+        return found
+
+    def make_known(self, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+        """Put files into the index that it does not have; which these were."""
+        index = self._index()
+        new = tuple(path for path in nodes if path not in index)
+        self.switch_index({path: (None, nodes[path]) for path in new})
+        return new
 
     def switch_files(self, changes: Changes) -> None:
         """Make the files what the switch puts there, which is something else than what is there."""

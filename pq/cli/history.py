@@ -1,0 +1,42 @@
+"""Commands that take operations back and make them again."""
+
+from __future__ import annotations
+
+import datetime
+
+import click
+
+from pq.cli.main import Command, Settings
+from pq.engine import history
+
+
+@click.command("undo", cls=Command)
+@click.argument("count", required=False, default=1, type=click.IntRange(1), metavar="[N]")
+@click.pass_obj
+def undo_command(settings: Settings, count: int) -> None:
+    """Take back the last operation, or the last N: checkout, series and patch files together."""
+    for _ in range(count):
+        history.undo(settings.workspace(), settings.report)
+
+
+@click.command("redo", cls=Command)
+@click.argument("count", required=False, default=1, type=click.IntRange(1), metavar="[N]")
+@click.pass_obj
+def redo_command(settings: Settings, count: int) -> None:
+    """Make the operation again that was undone last, or the last N."""
+    for _ in range(count):
+        history.redo(settings.workspace(), settings.report)
+
+
+@click.command("log", cls=Command)
+@click.option("-n", "count", type=click.IntRange(1), metavar="N", help="The last N only.")
+@click.pass_obj
+def log_command(settings: Settings, count: int | None) -> None:
+    """Print the operations that can be undone, the last one first."""
+    found = [logged for _, logged in zip(range(count or 10**9), history.log(settings.workspace()), strict=False)]
+    lines = [
+        f"{logged.oid[:12]} {datetime.datetime.fromtimestamp(logged.operation.date).astimezone():%Y-%m-%d %H:%M:%S} pq {logged.operation.title}"
+        for logged in found
+    ]
+    said = [{"operation": each.oid, "date": each.operation.date, "title": each.operation.title} for each in found]
+    settings.report.result("log", said, lines)

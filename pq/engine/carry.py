@@ -1,0 +1,114 @@
+"""Layers of the stack on other ground: each patch is carried over by three-way from what it stood on, and written anew where it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pq.core import patch_reader, render
+from pq.core.patch import Action, FilePatch, Patch
+from pq.core.render import FileChange
+from pq.core.series import Entry
+from pq.core.tree import File
+from pq.engine import events
+from pq.engine.apply import Failed, apply_patch
+from pq.engine.workspace import Workspace
+from pq.repo.objects import GitTree, Objects
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A patch on the stack: its entry, the bytes of its file, and the trees below and with it."""
+
+    entry: Entry
+    content: bytes
+    before: str
+    tree: str
+
+
+def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[Layer, ...] | events.Refused:
+    """The layers on another tree. A patch that makes the same of the same files keeps its bytes."""
+    carried: list[Layer] = []
+    for layer in layers:
+        if layer.before == ground:
+            moved = layer
+        else:
+            outcome = apply_on(workspace, workspace.parse(layer.entry, layer.content), made_for=layer.before, ground=ground)
+            if isinstance(outcome, Failed):
+                place = workspace.queue.relative(workspace.queue.patch_file(layer.entry.name))
+                return events.Refused(layer.entry.name, place, outcome)
+            moved = _moved(workspace, layer, ground, outcome)
+        carried.append(moved)
+        ground = moved.tree
+    return tuple(carried)
+
+
+def apply_on(workspace: Workspace, patch: Patch, *, made_for: str, ground: str) -> str | Failed:
+    """The tree that a patch, which was made for one tree, makes of another."""
+    objects = workspace.checkout.objects
+    below = GitTree(objects, made_for)
+
+    def base(file: FilePatch) -> bytes | None:
+        found = (below.get(path) for path in (file.old_path, file.new_path) if path is not None)
+        return next((each.content for each in found if each is not None), None)
+
+    tree = GitTree(objects, ground)
+    outcome = apply_patch(tree, patch, base=base)
+    return outcome if isinstance(outcome, Failed) else tree.with_changes(outcome.changes).oid
+
+
+def edits_as_patch(objects: Objects, before: str, after: str) -> Patch:
+    """What differs between two trees, as a patch."""
+    return patch_reader.read(diff(objects, before, after), file="the edits")
+
+
+def rewritten(workspace: Workspace, entry: Entry, content: bytes, before: str, after: str) -> bytes:
+    """The file of a patch whose content is what differs between two trees: the text above the diff stays, renames that it said do too."""
+    patch = workspace.parse(entry, content)
+    header = patch.header if patch.header.endswith(b"\n") or not patch.header else patch.header + b"\n"
+    renames = [
+        (file.old_path, file.new_path)
+        for file in patch.files
+        if file.action is Action.RENAME and file.old_path is not None and file.new_path is not None
+    ]
+    return header + diff(workspace.checkout.objects, before, after, renames=renames)
+
+
+def diff(
+    objects: Objects,
+    before: str,
+    after: str,
+    *,
+    renames: Iterable[tuple[str, str]] = (),
+    only: Iterable[str] | None = None,
+) -> bytes:
+    """The diff of two trees, or of some paths of them. A file that went, and one that came with the same content, are a rename."""
+    changes = objects.difference(before, after)
+    if only is not None:
+        wanted = set(only)
+        changes = {path: change for path, change in changes.items() if path in wanted}
+    gone = {path: old for path, (old, new) in changes.items() if new is None}
+    come = {path: new for path, (old, new) in changes.items() if old is None}
+    moves = {new: old for old, new in renames if old in gone and new in come}
+    for path, node in sorted(come.items()):
+        sources = [old for old, left in sorted(gone.items()) if left == node and old not in moves.values()]
+        if path not in moves and sources and node is not None and objects.read(node[1]):
+            moves[path] = sources[0]
+
+    def file(path: str, side: int) -> File | None:
+        node = changes[path][side]
+        return None if node is None else File(node[0], objects.read(node[1]))
+
+    moved = set(moves.values())
+    return render.render(
+        FileChange(moves.get(path, path), path, file(moves.get(path, path), 0), file(path, 1))
+        for path in changes
+        if path not in moved
+    )
+
+
+def _moved(workspace: Workspace, layer: Layer, ground: str, tree: str) -> Layer:
+    objects = workspace.checkout.objects
+    if objects.difference(layer.before, layer.tree) == objects.difference(ground, tree):
+        return Layer(layer.entry, layer.content, ground, tree)
+    return Layer(layer.entry.forward(), rewritten(workspace, layer.entry, layer.content, ground, tree), ground, tree)

@@ -1,0 +1,252 @@
+"""new, refresh, delete, rename, header and revert: what changes patches that are there, or begins one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+
+from pq.core import patch_reader, stack
+from pq.core.series import Entry
+from pq.engine import carry, events, history, rewrite
+from pq.engine.apply import Failed
+from pq.engine.carry import Layer
+from pq.engine.events import Tell
+from pq.engine.move import Outcome
+from pq.engine.rewrite import Plan, carry_out, layers
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo, PqError
+from pq.repo.operations import State
+
+
+def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
+    """Put an empty patch on top. Edits that are not refreshed stay so, for `refresh` to put into it."""
+    with workspace.locked(tell):
+        layers(workspace)
+        series = workspace.series.inserted(name, behind=workspace.stack.top)
+        tree = _head_tree(workspace)
+        layer = Layer(series.entry(name), b"", tree, tree)
+        _require_no_file(workspace, name)
+        plan = Plan(len(workspace.applied), (layer,), rewrite.queue_changes(workspace, series, [layer]))
+        outcome = carry_out(workspace, plan, tell)
+        tell(events.NowAt(name))
+        return outcome
+
+
+def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
+    """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs."""
+    with workspace.locked(tell):
+        name = stack.find_applied(workspace.stack, given) if given else workspace.stack.top
+        if name is None:
+            raise NothingToDo("No patches applied", hint="pq new NAME begins one")
+        number = workspace.stack.applied.index(name)
+        target, *above = layers(workspace, number)
+        edited = edits(workspace, paths)
+        if edited == _head_tree(workspace):
+            tell(events.Refreshed(name, changed=False))
+            return Outcome.DONE
+        plan = _refreshed(workspace, number, target, above, edited)
+        if isinstance(plan, events.Refused):
+            tell(plan)
+            return Outcome.CONFLICT
+        outcome = carry_out(workspace, plan, tell)
+        tell(events.Refreshed(name, changed=True))
+        for layer, old in zip(plan.layers[1:], above, strict=True):
+            if layer.content != old.content:
+                tell(events.CarriedOver(layer.entry.name))
+        return outcome
+
+
+def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: Tell) -> Outcome:
+    """Put the edits, or those of some paths, into a new patch on top."""
+    with workspace.locked(tell):
+        layers(workspace)
+        edited = edits(workspace, paths)
+        if edited == _head_tree(workspace):
+            raise NothingToDo("There are no unrefreshed changes")
+        _require_no_file(workspace, name)
+        series = workspace.series.inserted(name, behind=workspace.stack.top)
+        tree = _head_tree(workspace)
+        layer = Layer(series.entry(name), carry.diff(workspace.checkout.objects, tree, edited), tree, edited)
+        plan = Plan(len(workspace.applied), (layer,), rewrite.queue_changes(workspace, series, [layer]), edited, kept=True)
+        outcome = carry_out(workspace, plan, tell)
+        tell(events.Refreshed(name, changed=True))
+        tell(events.NowAt(name))
+        return outcome
+
+
+def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool, check: bool) -> Outcome:
+    """Take a patch out of the series, with its file if asked for; those applied above it are carried over."""
+    with workspace.locked(tell):
+        name = workspace.series.find(given) if given else workspace.stack.top
+        if name is None:
+            raise NothingToDo("No patches applied", hint="pq delete PATCH deletes one that is not")
+        series = workspace.series.without(name)
+        dropped = {rewrite.patch_path(workspace, name): None} if remove else {}
+        if name not in workspace.stack.applied:
+            plan = Plan(len(workspace.applied), (), {**rewrite.queue_changes(workspace, series, ()), **dropped})
+        else:
+            number = workspace.stack.applied.index(name)
+            target, *above = layers(workspace, number)
+            carried = carry.carry(workspace, above, target.before)
+            if isinstance(carried, events.Refused):
+                tell(carried)
+                return Outcome.CONFLICT
+            plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
+        outcome = carry_out(workspace, plan, tell, check=check)
+        if outcome is Outcome.DONE:
+            tell(events.Deleted(name, file=remove))
+        return outcome
+
+
+def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -> Outcome:
+    """Give a patch another name, in the series and as a file."""
+    with workspace.locked(tell):
+        name = _named(workspace, given)
+        _require_no_file(workspace, new_name)
+        series = workspace.series.renamed(name, new_name)
+        content = workspace.queue.read_patch(name)
+        queue: dict[str, bytes | None] = {
+            **rewrite.queue_changes(workspace, series, ()),
+            rewrite.patch_path(workspace, name): None,
+            rewrite.patch_path(workspace, new_name): content,
+        }
+        outcome = carry_out(workspace, _with_entry(workspace, name, series.entry(new_name), content, queue), tell)
+        tell(events.Renamed(name, new_name))
+        return outcome
+
+
+def set_header(workspace: Workspace, given: str | None, edit: Callable[[bytes], bytes], tell: Tell) -> Outcome:
+    """Make another text of the one above the diff of a patch."""
+    with workspace.locked(tell):
+        name = _named(workspace, given)
+        entry, content = workspace.series.entry(name), workspace.queue.read_patch(name)
+        header = patch_reader.read(content, file=name, strip=entry.strip).header
+        text = edit(header)
+        rest = content[len(header) :]
+        made = (text if text.endswith(b"\n") or not text or not rest else text + b"\n") + rest
+        if patch_reader.read(made, file=name, strip=entry.strip).header != made[: len(made) - len(rest)]:
+            raise PqError("This text would be read as a part of the diff", hint="a header holds no lines that begin a diff")
+        if made == content:
+            raise NothingToDo(f"Header of patch {name} is unchanged")
+        queue: dict[str, bytes | None] = {rewrite.patch_path(workspace, name): made}
+        outcome = carry_out(workspace, _with_entry(workspace, name, entry, made, queue), tell)
+        tell(events.HeaderReplaced(name))
+        return outcome
+
+
+def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
+    """Take back the unrefreshed edits of some paths."""
+    with workspace.locked(tell):
+        edited = edits(workspace, paths)
+        head = workspace.state(workspace.head)
+        changed = tuple(workspace.checkout.objects.difference(head.files, edited))
+        if not changed:
+            raise NothingToDo(f"Nothing to revert in {', '.join(paths)}")
+        history.do(workspace, State(head.head, edited), head)
+        tell(events.Reverted(changed))
+        return Outcome.DONE
+
+
+def _refreshed(workspace: Workspace, number: int, target: Layer, above: list[Layer], edits: str) -> Plan | events.Refused:
+    objects = workspace.checkout.objects
+    tree: str | Failed = edits
+    if above:
+        tree = carry.apply_on(
+            workspace,
+            carry.edits_as_patch(objects, _head_tree(workspace), edits),
+            made_for=_head_tree(workspace),
+            ground=target.tree,
+        )
+    if isinstance(tree, Failed):
+        return events.Refused("(the edits)", "the edits", tree)
+    content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
+    made = Layer(target.entry.forward(), content, target.before, tree)
+    carried = carry.carry(workspace, above, tree)
+    if isinstance(carried, events.Refused):
+        return carried
+    if above and carried[-1].tree != edits:
+        raise PqError(
+            f"Patches above {target.entry.name} would make something else of these edits",
+            hint="pq goto it first, then edit and refresh",
+        )
+    changed = [made, *carried]
+    return Plan(number, (made, *carried), rewrite.queue_changes(workspace, workspace.series, changed), edits, kept=True)
+
+
+def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, queue: dict[str, bytes | None]) -> Plan:
+    """The plan for a patch of which only the name or the text changes."""
+    if name not in workspace.stack.applied:
+        return Plan(len(workspace.applied), (), queue)
+    number = workspace.stack.applied.index(name)
+    target, *above = layers(workspace, number)
+    return Plan(number, (replace(target, entry=entry, content=content), *above), queue)
+
+
+def header(workspace: Workspace, given: str | None) -> bytes:
+    """The text above the diff of a patch."""
+    name = _named(workspace, given)
+    return patch_reader.read(workspace.queue.read_patch(name), file=name, strip=workspace.series.entry(name).strip).header
+
+
+def add(workspace: Workspace, paths: Collection[str]) -> tuple[str, ...]:
+    """Make new files known to git, so that a refresh takes them; those that were not known."""
+    nodes = workspace.checkout.mover.worktree.edited(paths)
+    if missing := [path for path, node in nodes.items() if node is None]:
+        raise PqError(f"{missing[0]} is no file of the checkout", hint="write it first; a folder is added file by file")
+    workspace.checkout.objects.flush()
+    return workspace.checkout.mover.worktree.make_known({path: node for path, node in nodes.items() if node is not None})
+
+
+def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
+    """Take files out of an applied patch: they are again what they were below it."""
+    with workspace.locked(tell):
+        name = stack.find_applied(workspace.stack, given) if given else _named(workspace, None)
+        number = workspace.stack.applied.index(name)
+        target, *above = layers(workspace, number)
+        objects = workspace.checkout.objects
+        wanted = among(objects.difference(target.before, target.tree), paths)
+        if not wanted:
+            raise NothingToDo(f"Patch {name} does not touch {', '.join(paths)}")
+        tree = objects.edit(target.tree, {path: objects.node(target.before, path) for path in wanted})
+        content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
+        carried = carry.carry(workspace, above, tree)
+        if isinstance(carried, events.Refused):
+            tell(carried)
+            return Outcome.CONFLICT
+        changed = (Layer(target.entry.forward(), content, target.before, tree), *carried)
+        outcome = carry_out(workspace, Plan(number, changed, rewrite.queue_changes(workspace, workspace.series, changed)), tell)
+        if outcome is Outcome.DONE:
+            tell(events.Refreshed(name, changed=True))
+        return outcome
+
+
+def among(found: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
+    """Of these paths, those that were named, or stand below one that was."""
+    return tuple(path for path in found if any(path == wanted or path.startswith(f"{wanted}/") for wanted in paths))
+
+
+def edits(workspace: Workspace, paths: Collection[str]) -> str:
+    """The tree of the checkout's files with what is unrefreshed, or with as much of it as stands at these paths or below them."""
+    edited = workspace.checkout.unrefreshed()
+    if paths:
+        edited = among(edited, paths)
+    nodes = workspace.checkout.mover.worktree.edited(edited)
+    return workspace.checkout.objects.edit(_head_tree(workspace), nodes)
+
+
+def _head_tree(workspace: Workspace) -> str:
+    return workspace.checkout.read_commit(workspace.head).tree
+
+
+def _named(workspace: Workspace, given: str | None) -> str:
+    name = workspace.series.find(given) if given else workspace.stack.top
+    if name is None:
+        raise NothingToDo("No patches applied", hint="name a patch")
+    return name
+
+
+def _require_no_file(workspace: Workspace, name: str) -> None:
+    if workspace.queue.patch_file(name).exists():
+        raise PqError(
+            f"Patch file patches/{name} exists already", hint="pq import takes it into the series; or take another name"
+        )

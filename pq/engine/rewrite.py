@@ -1,0 +1,115 @@
+"""What commands that edit the queue have in common: a plan of layers and queue files, and the one way in which it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pq.core import header, patch_reader
+from pq.core.series import Series
+from pq.engine import history
+from pq.engine.candidate import Candidate
+from pq.engine.carry import Layer
+from pq.engine.events import Tell
+from pq.engine.gate import Gate
+from pq.engine.move import Outcome
+from pq.engine.workspace import Workspace
+from pq.errors import NotClean
+from pq.repo import commits
+from pq.repo.commits import Commit
+from pq.repo.operations import State
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What becomes of stack and queue.
+
+    `layers` replace all applied patches from number `below` on. `queue` are the files of the queue that change, by path. `edits` is the
+    tree of the checkout's files before, with the edits that the command takes; None: it takes none. `kept` says that the files stay as
+    they are, edits and all.
+    """
+
+    below: int
+    layers: tuple[Layer, ...]
+    queue: Mapping[str, bytes | None] = field(default_factory=dict)
+    edits: str | None = None
+    kept: bool = False
+
+
+def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
+    """The applied patches from a number on, as the series and their files have them. Raises NotClean where these differ from the stack."""
+    workspace.stack.require_order()
+    if edited := workspace.edited():
+        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq pop and pq push put it on as it is now")
+    found = []
+    before = ground(workspace, start)
+    for applied in workspace.applied[start:]:
+        entry = workspace.series.entry(applied.patch)
+        found.append(Layer(entry, workspace.queue.read_patch(entry.name), before, applied.commit.tree))
+        before = applied.commit.tree
+    return tuple(found)
+
+
+def ground(workspace: Workspace, number: int) -> str:
+    """The tree below the applied patch of a number."""
+    return _commit_below(workspace, number).tree
+
+
+def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Outcome:
+    """Make the commits, ask the gate if files of the checkout change, and do it all as one operation."""
+    parent = _commit_below(workspace, plan.below)
+    candidates = []
+    for layer in plan.layers:
+        made = _commit(workspace, layer, parent)
+        candidates.append(Candidate(layer.entry.name, parent.tree, made))
+        parent = made
+    head = workspace.state(workspace.head)
+    before = State(head.head, plan.edits or head.files, {path: _bytes(workspace, path) for path in plan.queue})
+    after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
+    if check and candidates and before.files != after.files and (rejected := Gate(workspace, tell).judge(candidates)):
+        tell(rejected)
+        return Outcome.REJECTED
+    history.do(workspace, before, after)
+    names = [*workspace.stack.applied[: plan.below], *(layer.entry.name for layer in plan.layers)]
+    workspace.remember(parent.oid, names)
+    return Outcome.DONE
+
+
+def queue_changes(workspace: Workspace, series: Series, changed: Sequence[Layer]) -> dict[str, bytes | None]:
+    """The files of these patches and the series file, as far as they change. A patch that was written anew is applied as it stands."""
+    found: dict[str, bytes | None] = {}
+    for layer in changed:
+        path = patch_path(workspace, layer.entry.name)
+        if _bytes(workspace, path) != layer.content:
+            found[path] = layer.content
+        if (layer.entry.strip, layer.entry.reverse) == (1, False):
+            series = series.forward(layer.entry.name)
+    if series.lines != workspace.series.lines:
+        found[workspace.queue.relative(workspace.queue.series_file)] = series.render()
+    return found
+
+
+def patch_path(workspace: Workspace, name: str) -> str:
+    """The file of a patch, from the queue's folder."""
+    return workspace.queue.relative(workspace.queue.patch_file(name))
+
+
+def _commit_below(workspace: Workspace, number: int) -> Commit:
+    return workspace.applied[number - 1].commit if number else workspace.checkout.read_commit(workspace.pin_commit)
+
+
+def _commit(workspace: Workspace, layer: Layer, parent: Commit) -> Commit:
+    patch = patch_reader.read(layer.content, file=layer.entry.name, strip=layer.entry.strip)
+    return commits.write_patch(
+        workspace.checkout.objects,
+        tree=layer.tree,
+        parent=parent,
+        entry=layer.entry,
+        digest=commits.identity(layer.content, layer.entry).partition(" ")[0],
+        described=header.read(patch.header),
+    )
+
+
+def _bytes(workspace: Workspace, path: str) -> bytes | None:
+    place = workspace.queue.root / path
+    return place.read_bytes() if place.is_file() else None
