@@ -25,7 +25,8 @@ Last-Update: <YYYY-MM-DD>
 """
 
 
-def _paths(settings: Settings, workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
+def named_paths(settings: Settings, workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths as patches name them, from what the user wrote."""
     return tuple(in_checkout(workspace, settings.start, file) for file in files)
 
 
@@ -46,10 +47,10 @@ def refresh_command(settings: Settings, patch: str | None, files: tuple[str, ...
     """Put the edits of the checkout into PATCH, or into the top patch; those above are carried over."""
     workspace = settings.workspace()
     if name is None:
-        return EXIT_CODES[edit.refresh(workspace, patch, _paths(settings, workspace, files), settings.report)]
+        return EXIT_CODES[edit.refresh(workspace, patch, named_paths(settings, workspace, files), settings.report)]
     if patch is not None:
         raise click.UsageError("-z makes a new patch; it goes without PATCH")
-    return EXIT_CODES[edit.refresh_new(workspace, name, _paths(settings, workspace, files), settings.report)]
+    return EXIT_CODES[edit.refresh_new(workspace, name, named_paths(settings, workspace, files), settings.report)]
 
 
 @click.command("diff", cls=Command)
@@ -71,7 +72,7 @@ def diff_command(
 ) -> None:
     """Print what the top patch changes as the checkout stands, in FILEs or in all."""
     workspace = settings.workspace()
-    asked = diffs.Asked(patch, combine, unrefreshed, reverse, _paths(settings, workspace, files))
+    asked = diffs.Asked(patch, combine, unrefreshed, reverse, named_paths(settings, workspace, files))
     content = diffs.diff(workspace, asked)
     if settings.report.as_json:
         settings.report.result("diff", content, ())
@@ -135,7 +136,7 @@ def header_command(settings: Settings, patch: str | None, append: bool, replace:
 def revert_command(settings: Settings, files: tuple[str, ...]) -> int:
     """Take back what is not refreshed in FILEs. pq undo brings it back."""
     workspace = settings.workspace()
-    return EXIT_CODES[edit.revert(workspace, _paths(settings, workspace, files), settings.report)]
+    return EXIT_CODES[edit.revert(workspace, named_paths(settings, workspace, files), settings.report)]
 
 
 @click.command("add", cls=Command)
@@ -144,7 +145,7 @@ def revert_command(settings: Settings, files: tuple[str, ...]) -> int:
 def add_command(settings: Settings, files: tuple[str, ...]) -> None:
     """Have the next refresh take new FILEs, too. Files that git knows need no add."""
     workspace = settings.workspace()
-    added = edit.add(workspace, _paths(settings, workspace, files))
+    added = edit.add(workspace, named_paths(settings, workspace, files))
     settings.report.done("added", added, [f"File {path} added" for path in added])
 
 
@@ -154,7 +155,7 @@ def add_command(settings: Settings, files: tuple[str, ...]) -> None:
 def edit_command(settings: Settings, files: tuple[str, ...]) -> None:
     """Open FILEs in your editor, and have the next refresh take those that are new."""
     workspace = settings.workspace()
-    paths = _paths(settings, workspace, files)
+    paths = named_paths(settings, workspace, files)
     for path in paths:
         click.edit(filename=str(workspace.queue.checkout / path))
     there = tuple(path for path in paths if (workspace.queue.checkout / path).exists())
@@ -168,7 +169,7 @@ def edit_command(settings: Settings, files: tuple[str, ...]) -> None:
 def remove_command(settings: Settings, files: tuple[str, ...], patch: str | None) -> int:
     """Take FILEs out of the top patch: in the checkout they are again what they were below it."""
     workspace = settings.workspace()
-    return EXIT_CODES[edit.remove(workspace, patch, _paths(settings, workspace, files), settings.report)]
+    return EXIT_CODES[edit.remove(workspace, patch, named_paths(settings, workspace, files), settings.report)]
 
 
 def _ended(text: bytes) -> bytes:

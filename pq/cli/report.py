@@ -163,6 +163,12 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Header of patch {patch} replaced"]
         case events.Reverted(files):
             return [f"Changes to {file} reverted" for file in files]
+        case events.Squashed(patch, others):
+            return [f"Patch {patch} has taken in {_names(others)}"]
+        case events.Spilled(patch, files):
+            return [f"Changes to {file} are no longer in patch {patch}" for file in files]
+        case events.Split(patch, name):
+            return [f"Patch {name} was split off, below {patch}"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):

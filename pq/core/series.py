@@ -115,20 +115,19 @@ class Series:
         require_name(name)
         if name in self.names:
             raise PqError(f"Patch {name} exists already", hint="take another name")
-        first = self.entries[0].line - 1 if self.entries else len(self.lines)
-        at = first if behind is None else self.entry(behind).line
-        lines, mark = [*self.lines], b""
-        if at == 0 and lines and lines[0].startswith(_BOM):
-            lines[0], mark = lines[0].removeprefix(_BOM), _BOM
-        if at and not lines[at - 1].endswith(b"\n"):
-            lines[at - 1] += b"\n"
-        lines.insert(at, mark + " ".join([name, *options]).encode("utf-8", "surrogateescape") + b"\n")
-        return read(b"".join(lines), file="series")
+        line = " ".join([name, *options]).encode("utf-8", "surrogateescape") + b"\n"
+        return _with_line(self, line, behind)
+
+    def moved(self, name: str, *, behind: str | None) -> Series:
+        """The same series with a patch behind another one, or before all; its line stays as it is."""
+        line = self.lines[self.entry(name).line - 1].removeprefix(_BOM)
+        return _with_line(self.without(name), line if line.endswith(b"\n") else line + b"\n", behind)
 
     def without(self, name: str) -> Series:
         """The same series without a patch."""
         line = self.entry(name).line
-        return read(b"".join((*self.lines[: line - 1], *self.lines[line:])), file="series")
+        mark = _BOM if line == 1 and self.lines[0].startswith(_BOM) else b""
+        return read(mark + b"".join((*self.lines[: line - 1], *self.lines[line:])), file="series")
 
     def renamed(self, name: str, new: str) -> Series:
         """The same series with another name for a patch; its options and comments stay."""
@@ -199,6 +198,18 @@ def read(data: bytes, *, file: str) -> Series:
         _refuse_double(entry, entries, line, file)
         entries.append(entry)
     return Series(lines=lines, entries=tuple(entries), pin=pin)
+
+
+def _with_line(series: Series, line: bytes, behind: str | None) -> Series:
+    first = series.entries[0].line - 1 if series.entries else len(series.lines)
+    at = first if behind is None else series.entry(behind).line
+    lines, mark = [*series.lines], b""
+    if at == 0 and lines and lines[0].startswith(_BOM):
+        lines[0], mark = lines[0].removeprefix(_BOM), _BOM
+    if at and not lines[at - 1].endswith(b"\n"):
+        lines[at - 1] += b"\n"
+    lines.insert(at, mark + line)
+    return read(b"".join(lines), file="series")
 
 
 def _pin(line: bytes, number: int, file: str) -> Pin:

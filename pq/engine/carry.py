@@ -66,12 +66,13 @@ def rewritten(workspace: Workspace, entry: Entry, content: bytes, before: str, a
     """The file of a patch whose content is what differs between two trees: the text above the diff stays, renames that it said do too."""
     patch = workspace.parse(entry, content)
     header = patch.header if patch.header.endswith(b"\n") or not patch.header else patch.header + b"\n"
-    renames = [
-        (file.old_path, file.new_path)
-        for file in patch.files
-        if file.action is Action.RENAME and file.old_path is not None and file.new_path is not None
-    ]
-    return header + diff(workspace.checkout.objects, before, after, renames=renames)
+    return header + diff(workspace.checkout.objects, before, after, renames=renames(patch))
+
+
+def renames(patch: Patch) -> tuple[tuple[str, str], ...]:
+    """The old and the new path of every file that a patch renames."""
+    moved = (file for file in patch.files if file.action is Action.RENAME)
+    return tuple((file.old_path, file.new_path) for file in moved if file.old_path is not None and file.new_path is not None)
 
 
 def diff(

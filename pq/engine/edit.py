@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pq.core import patch_reader, stack
@@ -25,7 +25,7 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
         series = workspace.series.inserted(name, behind=workspace.stack.top)
         tree = _head_tree(workspace)
         layer = Layer(series.entry(name), b"", tree, tree)
-        _require_no_file(workspace, name)
+        require_no_file(workspace, name)
         plan = Plan(len(workspace.applied), (layer,), rewrite.queue_changes(workspace, series, [layer]))
         outcome = carry_out(workspace, plan, tell)
         tell(events.NowAt(name))
@@ -39,20 +39,19 @@ def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tel
         if name is None:
             raise NothingToDo("No patches applied", hint="pq new NAME begins one")
         number = workspace.stack.applied.index(name)
-        target, *above = layers(workspace, number)
+        old = layers(workspace, number)
         edited = edits(workspace, paths)
         if edited == _head_tree(workspace):
             tell(events.Refreshed(name, changed=False))
             return Outcome.DONE
-        plan = _refreshed(workspace, number, target, above, edited)
-        if isinstance(plan, events.Refused):
-            tell(plan)
+        made = refreshed(workspace, old, edited)
+        if isinstance(made, events.Refused):
+            tell(made)
             return Outcome.CONFLICT
-        outcome = carry_out(workspace, plan, tell)
+        queue = rewrite.queue_changes(workspace, workspace.series, made)
+        outcome = carry_out(workspace, Plan(number, made, queue, edited, kept=True), tell)
         tell(events.Refreshed(name, changed=True))
-        for layer, old in zip(plan.layers[1:], above, strict=True):
-            if layer.content != old.content:
-                tell(events.CarriedOver(layer.entry.name))
+        rewrite.tell_carried(tell, old[1:], made[1:])
         return outcome
 
 
@@ -63,7 +62,7 @@ def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: T
         edited = edits(workspace, paths)
         if edited == _head_tree(workspace):
             raise NothingToDo("There are no unrefreshed changes")
-        _require_no_file(workspace, name)
+        require_no_file(workspace, name)
         series = workspace.series.inserted(name, behind=workspace.stack.top)
         tree = _head_tree(workspace)
         layer = Layer(series.entry(name), carry.diff(workspace.checkout.objects, tree, edited), tree, edited)
@@ -82,12 +81,13 @@ def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool,
             raise NothingToDo("No patches applied", hint="pq delete PATCH deletes one that is not")
         series = workspace.series.without(name)
         dropped = {rewrite.patch_path(workspace, name): None} if remove else {}
+        layers_above: list[Layer] = []
         if name not in workspace.stack.applied:
             plan = Plan(len(workspace.applied), (), {**rewrite.queue_changes(workspace, series, ()), **dropped})
         else:
             number = workspace.stack.applied.index(name)
-            target, *above = layers(workspace, number)
-            carried = carry.carry(workspace, above, target.before)
+            target, *layers_above = layers(workspace, number)
+            carried = carry.carry(workspace, layers_above, target.before)
             if isinstance(carried, events.Refused):
                 tell(carried)
                 return Outcome.CONFLICT
@@ -95,6 +95,7 @@ def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool,
         outcome = carry_out(workspace, plan, tell, check=check)
         if outcome is Outcome.DONE:
             tell(events.Deleted(name, file=remove))
+            rewrite.tell_carried(tell, layers_above, plan.layers)
         return outcome
 
 
@@ -102,7 +103,7 @@ def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -
     """Give a patch another name, in the series and as a file."""
     with workspace.locked(tell):
         name = _named(workspace, given)
-        _require_no_file(workspace, new_name)
+        require_no_file(workspace, new_name)
         series = workspace.series.renamed(name, new_name)
         content = workspace.queue.read_patch(name)
         queue: dict[str, bytes | None] = {
@@ -147,30 +148,29 @@ def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         return Outcome.DONE
 
 
-def _refreshed(workspace: Workspace, number: int, target: Layer, above: list[Layer], edits: str) -> Plan | events.Refused:
-    objects = workspace.checkout.objects
+def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Refused:
+    """The layers with edits, which were made on top of them, put into the lowest; those above are carried over.
+
+    Raises PqError where that makes something else of the edits.
+    """
+    target, *above = stack
+    top = stack[-1].tree
     tree: str | Failed = edits
     if above:
-        tree = carry.apply_on(
-            workspace,
-            carry.edits_as_patch(objects, _head_tree(workspace), edits),
-            made_for=_head_tree(workspace),
-            ground=target.tree,
-        )
+        patch = carry.edits_as_patch(workspace.checkout.objects, top, edits)
+        tree = carry.apply_on(workspace, patch, made_for=top, ground=target.tree)
     if isinstance(tree, Failed):
         return events.Refused("(the edits)", "the edits", tree)
     content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
-    made = Layer(target.entry.forward(), content, target.before, tree)
     carried = carry.carry(workspace, above, tree)
     if isinstance(carried, events.Refused):
         return carried
     if above and carried[-1].tree != edits:
         raise PqError(
             f"Patches above {target.entry.name} would make something else of these edits",
-            hint="pq goto it first, then edit and refresh",
+            hint=f"pq goto {target.entry.name}, edit there and refresh",
         )
-    changed = [made, *carried]
-    return Plan(number, (made, *carried), rewrite.queue_changes(workspace, workspace.series, changed), edits, kept=True)
+    return (Layer(target.entry.forward(), content, target.before, tree), *carried)
 
 
 def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, queue: dict[str, bytes | None]) -> Plan:
@@ -245,7 +245,8 @@ def _named(workspace: Workspace, given: str | None) -> str:
     return name
 
 
-def _require_no_file(workspace: Workspace, name: str) -> None:
+def require_no_file(workspace: Workspace, name: str) -> None:
+    """Raise PqError where a new patch of this name would be written over a file."""
     if workspace.queue.patch_file(name).exists():
         raise PqError(
             f"Patch file patches/{name} exists already", hint="pq import takes it into the series; or take another name"

@@ -129,6 +129,30 @@ class Reverted:
 
 
 @dataclass(frozen=True, slots=True)
+class Squashed:
+    """A patch has taken others in."""
+
+    patch: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """What a patch changed in these files is unrefreshed now."""
+
+    patch: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a patch is a patch of its own now, below it."""
+
+    patch: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation was taken back, or (`again`) made again."""
 
@@ -172,6 +196,6 @@ class PatchEnding:
     findings: tuple[Finding, ...] = ()
 
 
-Edited = Refreshed | CarriedOver | Deleted | Renamed | HeaderReplaced | Reverted | Undone
+Edited = Refreshed | CarriedOver | Deleted | Renamed | HeaderReplaced | Reverted | Squashed | Spilled | Split | Undone
 Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pq.core import header, patch_reader
 from pq.core.series import Series
-from pq.engine import history
+from pq.engine import events, history
 from pq.engine.candidate import Candidate
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
@@ -87,6 +87,14 @@ def queue_changes(workspace: Workspace, series: Series, changed: Sequence[Layer]
     if series.lines != workspace.series.lines:
         found[workspace.queue.relative(workspace.queue.series_file)] = series.render()
     return found
+
+
+def tell_carried(tell: Tell, old: Sequence[Layer], new: Sequence[Layer]) -> None:
+    """Tell which patches were written anew only because what is below them changed."""
+    contents = {layer.entry.name: layer.content for layer in old}
+    for layer in new:
+        if contents.get(layer.entry.name, layer.content) != layer.content:
+            tell(events.CarriedOver(layer.entry.name))
 
 
 def patch_path(workspace: Workspace, name: str) -> str:

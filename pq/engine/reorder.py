@@ -1,0 +1,174 @@
+"""float, sink, squash, spill and split: the same changes in another order, or cut into other patches. What the checkout holds stays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from pq.core import patch_reader, stack
+from pq.core.patch import Patch
+from pq.core.series import Series
+from pq.engine import carry, edit, events, rewrite
+from pq.engine.apply import Failed
+from pq.engine.carry import Layer
+from pq.engine.events import Tell
+from pq.engine.move import Outcome
+from pq.engine.rewrite import Plan, carry_out, layers
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo, PqError
+
+
+def float_up(workspace: Workspace, given: str, tell: Tell) -> Outcome:
+    """Move an applied patch above all others that are applied."""
+    with workspace.locked(tell):
+        name = stack.find_applied(workspace.stack, given)
+        order = [each for each in workspace.stack.applied if each != name]
+        return _reorder(workspace, [*order, name], tell)
+
+
+def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell) -> Outcome:
+    """Move an applied patch, or the top one, below another one, or below all."""
+    with workspace.locked(tell):
+        name = stack.find_applied(workspace.stack, given) if given else _top(workspace)
+        order = [each for each in workspace.stack.applied if each != name]
+        at = order.index(_other(workspace, name, below)) if below else 0
+        return _reorder(workspace, [*order[:at], name, *order[at:]], tell)
+
+
+def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
+    """Make one of several applied patches, under the name of the lowest, where that stands."""
+    with workspace.locked(tell):
+        names = sorted({stack.find_applied(workspace.stack, each) for each in given}, key=workspace.stack.applied.index)
+        if len(names) < 2:
+            raise PqError("One patch can't be squashed", hint="name those that are to be one")
+        first = workspace.stack.applied.index(names[0])
+        old = layers(workspace, first)
+        chosen = [layer for layer in old if layer.entry.name in names]
+        others = [layer for layer in old if layer.entry.name not in names]
+        moved = carry.carry(workspace, [*chosen, *others], old[0].before)
+        if isinstance(moved, events.Refused):
+            tell(moved)
+            return Outcome.CONFLICT
+        _require_same(moved, old)
+        lowest, highest = moved[0], moved[len(chosen) - 1]
+        headers = [_header(layer) for layer in chosen]
+        text = b"\n".join(header.rstrip(b"\n") + b"\n" for header in headers if header.strip())
+        renames = [rename for layer in chosen for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
+        body = carry.diff(workspace.checkout.objects, lowest.before, highest.tree, renames=renames)
+        one = Layer(lowest.entry.forward(), text + body, lowest.before, highest.tree)
+        series = workspace.series
+        for name in names[1:]:
+            series = series.without(name)
+        made = (one, *moved[len(chosen) :])
+        gone = {rewrite.patch_path(workspace, name): None for name in names[1:]}
+        outcome = carry_out(workspace, Plan(first, made, {**rewrite.queue_changes(workspace, series, made), **gone}), tell)
+        tell(events.Squashed(names[0], tuple(names[1:])))
+        rewrite.tell_carried(tell, others, made[1:])
+        return outcome
+
+
+def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
+    """Make unrefreshed changes of what the top patch changes, in some paths or in all; the patch and its text stay."""
+    with workspace.locked(tell):
+        name = _top(workspace)
+        number = len(workspace.applied) - 1
+        (layer,) = layers(workspace, number)
+        objects = workspace.checkout.objects
+        changed = objects.difference(layer.before, layer.tree)
+        wanted = edit.among(changed, paths) if paths else tuple(changed)
+        if not wanted:
+            raise NothingToDo(f"Patch {name} changes nothing" + (f" in {', '.join(paths)}" if paths else ""))
+        tree = objects.edit(layer.tree, {path: changed[path][0] for path in wanted})
+        content = carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree)
+        made = Layer(layer.entry.forward(), content, layer.before, tree)
+        queue = rewrite.queue_changes(workspace, workspace.series, [made])
+        outcome = carry_out(workspace, Plan(number, (made,), queue, kept=True), tell)
+        tell(events.Spilled(name, wanted))
+        return outcome
+
+
+def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[str, Collection[int]], tell: Tell) -> Outcome:
+    """Cut what some files change, or some hunks of them (by number; none: all), out of an applied patch into a new one below it."""
+    with workspace.locked(tell):
+        source = stack.find_applied(workspace.stack, given) if given else _top(workspace)
+        number = workspace.stack.applied.index(source)
+        layer, *above = layers(workspace, number)
+        part = _part(workspace.parse(layer.entry, layer.content), chosen)
+        tree = carry.apply_on(workspace, part, made_for=layer.before, ground=layer.before)
+        if isinstance(tree, Failed):
+            tell(events.Refused(source, rewrite.patch_path(workspace, source), tree))
+            return Outcome.CONFLICT
+        if tree in (layer.before, layer.tree):
+            raise PqError(f"Patch {source} would be left with nothing, or lose nothing", hint="choose a part of it")
+        edit.require_no_file(workspace, name)
+        below = workspace.stack.applied[number - 1] if number else None
+        series = workspace.series.inserted(name, behind=below)
+        new = Layer(series.entry(name), carry.diff(workspace.checkout.objects, layer.before, tree), layer.before, tree)
+        content = carry.rewritten(workspace, layer.entry, layer.content, tree, layer.tree)
+        rest = Layer(layer.entry.forward(), content, tree, layer.tree)
+        made = (new, rest, *above)
+        outcome = carry_out(workspace, Plan(number, made, rewrite.queue_changes(workspace, series, made[:2])), tell)
+        tell(events.Split(source, name))
+        return outcome
+
+
+def _reorder(workspace: Workspace, order: Sequence[str], tell: Tell) -> Outcome:
+    applied = workspace.stack.applied
+    first = next((number for number, (old, new) in enumerate(zip(applied, order, strict=True)) if old != new), None)
+    if first is None:
+        raise NothingToDo("The patches stand in this order already")
+    old = layers(workspace, first)
+    by_name = {layer.entry.name: layer for layer in old}
+    moved = carry.carry(workspace, [by_name[name] for name in order[first:]], old[0].before)
+    if isinstance(moved, events.Refused):
+        tell(moved)
+        return Outcome.CONFLICT
+    _require_same(moved, old)
+    series = _in_order(workspace.series, order, first)
+    outcome = carry_out(workspace, Plan(first, moved, rewrite.queue_changes(workspace, series, moved)), tell)
+    rewrite.tell_carried(tell, old, moved)
+    tell(events.NowAt(order[-1]))
+    return outcome
+
+
+def _in_order(series: Series, order: Sequence[str], first: int) -> Series:
+    for number in range(first, len(order)):
+        series = series.moved(order[number], behind=order[number - 1] if number else None)
+    return series
+
+
+def _require_same(moved: Sequence[Layer], old: Sequence[Layer]) -> None:
+    if moved[-1].tree != old[-1].tree:
+        raise PqError("In this order the patches make something else of the files", hint="edit them so that they do not touch")
+
+
+def _part(patch: Patch, chosen: Mapping[str, Collection[int]]) -> Patch:
+    files = []
+    for file in patch.files:
+        numbers = next((chosen[path] for path in (file.path, file.old_path) if path is not None and path in chosen), None)
+        if numbers is None:
+            continue
+        hunks = tuple(hunk for hunk in file.hunks if not numbers or hunk.number in numbers)
+        if missing := set(numbers) - {hunk.number for hunk in file.hunks}:
+            raise PqError(f"{file.path} has no hunk {min(missing)} in this patch", hint=f"it has {len(file.hunks)}")
+        files.append(file if hunks == file.hunks else replace(file, hunks=hunks, new_id=""))
+    if missing_files := chosen.keys() - {path for file in patch.files for path in (file.path, file.old_path)}:
+        raise PqError(f"the patch does not touch {min(missing_files)}", hint="pq files lists what it touches")
+    return replace(patch, files=tuple(files))
+
+
+def _header(layer: Layer) -> bytes:
+    return patch_reader.read(layer.content, file=layer.entry.name, strip=layer.entry.strip).header
+
+
+def _top(workspace: Workspace) -> str:
+    if workspace.stack.top is None:
+        raise NothingToDo("No patches applied")
+    return workspace.stack.top
+
+
+def _other(workspace: Workspace, name: str, given: str) -> str:
+    found = stack.find_applied(workspace.stack, given)
+    if found == name:
+        raise NothingToDo(f"Patch {name} can't stand below itself")
+    return found
