@@ -32,6 +32,7 @@ _MODULES = {
     "pq.cli.folder": ("apply",),
     "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove"),
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
+    "pq.cli.intake": ("import", "fold", "fork"),
     "pq.cli.history": ("undo", "redo", "log"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}

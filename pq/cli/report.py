@@ -169,6 +169,10 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Changes to {file} are no longer in patch {patch}" for file in files]
         case events.Split(patch, name):
             return [f"Patch {name} was split off, below {patch}"]
+        case events.Imported(patch):
+            return [f"Importing patch {patch}"]
+        case events.Forked(patch, name):
+            return [f"Fork of patch {patch} to patch {name}"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):

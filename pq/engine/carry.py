@@ -43,12 +43,14 @@ def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[L
     return tuple(carried)
 
 
-def apply_on(workspace: Workspace, patch: Patch, *, made_for: str, ground: str) -> str | Failed:
-    """The tree that a patch, which was made for one tree, makes of another."""
+def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground: str) -> str | Failed:
+    """The tree that a patch, which was made for one tree, makes of another; None: nothing is known of what it was made for."""
     objects = workspace.checkout.objects
-    below = GitTree(objects, made_for)
+    below = GitTree(objects, made_for) if made_for is not None else None
 
     def base(file: FilePatch) -> bytes | None:
+        if below is None:
+            return objects.find_blob(file.old_id) if file.old_id else None
         found = (below.get(path) for path in (file.old_path, file.new_path) if path is not None)
         return next((each.content for each in found if each is not None), None)
 

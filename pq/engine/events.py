@@ -153,6 +153,21 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """A patch was taken into the series."""
+
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A copy of a patch stands in its place."""
+
+    patch: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation was taken back, or (`again`) made again."""
 
@@ -196,6 +211,19 @@ class PatchEnding:
     findings: tuple[Finding, ...] = ()
 
 
-Edited = Refreshed | CarriedOver | Deleted | Renamed | HeaderReplaced | Reverted | Squashed | Spilled | Split | Undone
+Edited = (
+    Refreshed
+    | CarriedOver
+    | Deleted
+    | Renamed
+    | HeaderReplaced
+    | Reverted
+    | Squashed
+    | Spilled
+    | Split
+    | Imported
+    | Forked
+    | Undone
+)
 Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

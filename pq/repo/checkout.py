@@ -181,6 +181,10 @@ class Checkout:
             self.repository.references.create(branch_of(series), pygit2.Oid(hex=commit))
         run("switch", "--quiet", branch_of(series).removeprefix("refs/heads/"), cwd=self.root)
 
+    def commits_in(self, spec: str) -> tuple[str, ...]:
+        """The commits of a range, the oldest first. Raises PqError where git knows no such range."""
+        return tuple(run("rev-list", "--reverse", "--topo-order", spec, "--", cwd=self.root).split())
+
     def tree_of(self, commit: Commit) -> GitTree:
         """The tree of a commit."""
         return GitTree(self.objects, commit.tree)

@@ -1,0 +1,174 @@
+"""import, fold and fork: patches that come from elsewhere, or from a patch that is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pq.core import header, patch_reader
+from pq.engine import carry, edit, events, rewrite
+from pq.engine.apply import Failed
+from pq.engine.carry import Layer
+from pq.engine.events import Tell
+from pq.engine.move import Outcome
+from pq.engine.rewrite import Plan, carry_out, layers
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo, PqError
+from pq.repo import commits
+from pq.repo.objects import Objects
+
+_NO_SLUG = re.compile(r"[^A-Za-z0-9._]+")
+_MAIL = re.compile(rb"^From (?:[0-9a-f]{7,64}|\S+@\S+|-) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n", re.MULTILINE)
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A patch that is to be taken into the series: its name, and its bytes."""
+
+    name: str
+    content: bytes
+
+
+def import_patches(
+    workspace: Workspace, incoming: Sequence[Incoming], tell: Tell, *, strip: int, reverse: bool, force: bool
+) -> Outcome:
+    """Take patches into the series behind the top one, in this order. None of them is pushed."""
+    with workspace.locked(tell):
+        series, behind = workspace.series, workspace.stack.top
+        queue: dict[str, bytes | None] = {}
+        options = [*([f"-p{strip}"] if strip != 1 else []), *(["-R"] if reverse else [])]
+        for each in incoming:
+            _require_patch(each, strip)
+            if not force:
+                edit.require_no_file(workspace, each.name)
+            elif each.name in workspace.stack.applied:
+                raise PqError(f"Patch {each.name} is applied", hint="pop it first, or take another name with -P")
+            if each.name not in series.names:
+                series = series.inserted(each.name, behind=behind, options=options)
+            queue[rewrite.patch_path(workspace, each.name)] = each.content
+            behind = each.name
+        plan = Plan(len(workspace.applied), (), {**queue, **rewrite.queue_changes(workspace, series, ())})
+        outcome = carry_out(workspace, plan, tell)
+        for each in incoming:
+            tell(events.Imported(each.name))
+        return outcome
+
+
+def split_mails(content: bytes, prefix: str, name: str) -> tuple[Incoming, ...]:
+    """The patches of a file: of a mailbox with several mails each, named by its subject; else the file itself, under its name."""
+    starts = [found.start() for found in _MAIL.finditer(content)]
+    if len(starts) < 2 or content[: starts[0]].strip():
+        return (Incoming(name, content),)
+    mails = [content[start:stop] for start, stop in zip(starts, [*starts[1:], len(content)], strict=True)]
+    found: list[Incoming] = []
+    for mail in mails:
+        subject = header.read(patch_reader.read(mail, file=name).header).subject
+        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), mail))
+    return tuple(found)
+
+
+def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming, ...]:
+    """A range of commits of the checkout's repository as patches, the oldest first."""
+    objects = workspace.checkout.objects
+    found: list[Incoming] = []
+    for oid in workspace.checkout.commits_in(spec):
+        commit = commits.read(objects, oid)
+        if len(commit.parents) != 1:
+            raise PqError(f"commit {oid[:12]} is a merge or has no parent", hint="import the commits that it merges")
+        content = _mail_header(objects, oid) + carry.diff(objects, commits.read(objects, commit.parents[0]).tree, commit.tree)
+        subject = commit.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
+        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), content))
+    if not found:
+        raise NothingToDo(f"No commits in {spec}")
+    return tuple(found)
+
+
+def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, reverse: bool, check: bool) -> Outcome:
+    """Put what a patch changes into the top patch."""
+    with workspace.locked(tell):
+        if workspace.stack.top is None:
+            raise NothingToDo("No patches applied", hint="pq new NAME begins one")
+        number = len(workspace.applied) - 1
+        (layer,) = layers(workspace, number)
+        read = patch_reader.read(content, file="the patch", strip=strip)
+        if not read.files:
+            raise PqError("The patch holds no diff", hint="is it the right file?")
+        tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree)
+        if isinstance(tree, Failed):
+            tell(events.Refused("to fold", "the patch", tree))
+            return Outcome.CONFLICT
+        made = Layer(
+            layer.entry.forward(),
+            carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree),
+            layer.before,
+            tree,
+        )
+        queue = rewrite.queue_changes(workspace, workspace.series, [made])
+        outcome = carry_out(workspace, Plan(number, (made,), queue), tell, check=check)
+        if outcome is Outcome.DONE:
+            tell(events.Refreshed(layer.entry.name, changed=True))
+        return outcome
+
+
+def fork(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
+    """Go on with a copy of the top patch under another name; the file of the old one stays."""
+    with workspace.locked(tell):
+        old = workspace.stack.top
+        if old is None:
+            raise NothingToDo("No patches applied")
+        number = len(workspace.applied) - 1
+        (layer,) = layers(workspace, number)
+        name = given or _next_name(workspace, old)
+        edit.require_no_file(workspace, name)
+        series = workspace.series.renamed(old, name)
+        made = replace(layer, entry=series.entry(name))
+        queue = {**rewrite.queue_changes(workspace, series, ()), rewrite.patch_path(workspace, name): layer.content}
+        outcome = carry_out(workspace, Plan(number, (made,), queue), tell)
+        tell(events.Forked(old, name))
+        return outcome
+
+
+def _require_patch(incoming: Incoming, strip: int) -> None:
+    if not patch_reader.read(incoming.content, file=incoming.name, strip=strip).files:
+        raise PqError(f"{incoming.name} holds no diff", hint="is it the right file?")
+
+
+def _free(prefix: str, subject: str, taken: Sequence[str]) -> str:
+    """A name made of a subject, as git names the files of format-patch."""
+    slug = _NO_SLUG.sub("-", subject).strip("-.")[:_LONGEST].strip("-.") or "patch"
+    names = (f"{prefix}{slug}{'' if number == 1 else f'-{number}'}.patch" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
+
+
+def _next_name(workspace: Workspace, old: str) -> str:
+    """quilt's: NAME-2, then NAME-3, before the suffix."""
+    stem, dot, suffix = old.rpartition(".") if re.search(r"\.(patch|diff)$", old) else (old, "", "")
+    found = re.fullmatch(r"(.*)-(\d+)", stem)
+    base, number = (found[1], int(found[2])) if found else (stem, 1)
+    while True:
+        number += 1
+        name = f"{base}-{number}{dot}{suffix}"
+        if not workspace.queue.patch_file(name).exists() and name not in workspace.series.names:
+            return name
+
+
+def _mail_header(objects: Objects, oid: str) -> bytes:
+    """Author, date and message of a commit as mail fields and text."""
+    head, _, message = objects.read(oid).partition(b"\n\n")
+    author = next(line[7:] for line in head.split(b"\n") if line.startswith(b"author "))
+    who, seconds, zone = author.rsplit(b" ", 2)
+    date = _dated(int(seconds), zone)
+    subject, _, body = message.strip(b"\n").partition(b"\n")
+    text = b"From: " + who + b"\nDate: " + date + b"\nSubject: " + subject + b"\n\n"
+    return text + (body.strip(b"\n") + b"\n\n" if body.strip() else b"")
+
+
+def _dated(seconds: int, zone: bytes) -> bytes:
+    import datetime
+    from email.utils import format_datetime
+
+    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    offset = datetime.timezone(datetime.timedelta(minutes=-minutes if zone.startswith(b"-") else minutes))
+    return format_datetime(datetime.datetime.fromtimestamp(seconds, offset)).encode()
