@@ -15,7 +15,8 @@ def main() -> int:
     from pq.cli.main import run
 
     for number in (signal.SIGTERM, signal.SIGHUP):  # like Ctrl-C: what was begun is taken back, what was started is ended
-        signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, signal.default_int_handler)
     return run(sys.argv[1:])
 
 

@@ -112,7 +112,8 @@ class Queue:
         return tuple(name for name in found if name not in listed)
 
     def _series_files(self) -> Sequence[Path]:
-        return [file for file in sorted((self.root / "series").rglob("*")) if file.is_file()]
+        found = sorted((self.root / "series").rglob("*"))
+        return [file for file in found if file.is_file() and not file.name.startswith(".")]
 
     def stamp(self) -> str:
         """Changes when pq.toml or the series file is written. `pq.cli.quick` makes the same from the same files."""

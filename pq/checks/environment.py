@@ -43,10 +43,18 @@ def ask(path: Path, *, timeout: int) -> Interpreter:
         said, version, stamps = json.loads(_answer([str(path), "-I", "-c", _ASK], timeout))
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise NotChecked(
-            f"the interpreter of the import check can't be run: {path} ({error})",
-            hint="pq setup, or set [check] python in pq.toml",
+            f"the interpreter of the import check can't be run: {path} {_why(error, timeout)}",
+            hint="set [check] python in pq.toml to one that runs",
         ) from None
     return Interpreter(path, (version[0], version[1]), f"{path} {said} {stamps}")
+
+
+def _why(error: Exception, timeout: int) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"did not answer in {timeout} seconds"
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"exited with {error.returncode}"
+    return f"({error.strerror})" if isinstance(error, OSError) else "did not answer as Python does"
 
 
 def _answer(command: list[str], timeout: int) -> str:
@@ -76,8 +84,8 @@ def managed(requirements: bytes, cache: Path) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether the environment in a folder was built to the end."""
-    return (folder / "complete").exists()
+    """Whether the environment in a folder was built to the end, and can be run."""
+    return (folder / "complete").exists() and os.access(python_in(folder), os.X_OK)  # the Python it was made from may be gone
 
 
 def python_in(folder: Path) -> Path:
@@ -89,7 +97,7 @@ def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) 
     """Build a managed environment with exactly the listed packages. Raises PqError with pip's last words."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _do([sys.executable, "-m", "venv", str(folder)], progress)
+    _run([sys.executable, "-m", "venv", str(folder)], progress)
     install = [
         str(python_in(folder)),
         "-m",
@@ -100,11 +108,11 @@ def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) 
         "-r",
         str(requirements),
     ]
-    _do(install, progress)
+    _run(install, progress)
     (folder / "complete").touch()
 
 
-def _do(command: list[str], progress: Callable[[str], None]) -> None:
+def _run(command: list[str], progress: Callable[[str], None]) -> None:
     """Run a command and pass its output on line by line."""
     said: list[str] = []
     with subprocess.Popen(

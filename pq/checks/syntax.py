@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pq.checks import environment, syntax_worker
 from pq.checks.environment import Interpreter
 from pq.checks.findings import Finding
 from pq.checks.syntax_worker import Fault, compile_fault
 from pq.core.patch import SYMLINK
+from pq.errors import NotChecked
 
 Source = tuple[str, bytes]
 """Path and content of a file."""
 
 _WORTH_A_PROCESS = 1_000_000
-"""Bytes of source from which on a second process pays: half a second of compiling."""
+"""Bytes of source from which on more processes pay: half a second of compiling."""
+_TIMEOUT = 300
+"""Seconds."""
 
 
 def is_python(path: str, mode: int) -> bool:
@@ -28,23 +32,19 @@ def is_python(path: str, mode: int) -> bool:
 
 
 def new_findings(
-    sources: Sequence[Source], before: Callable[[int], bytes | None], python: Interpreter | None = None
+    sources: Sequence[Source], before: Callable[[int], Iterable[bytes]], python: Interpreter | None = None
 ) -> dict[int, Finding]:
-    """What does not compile, by number in `sources`; not what the content before, as `before` has it for a number, says as well.
+    """What does not compile, by number in `sources`; not what one of the contents before, as `before` has them, says as well.
 
-    Without `python`, pq's own interpreter compiles.
+    Without `python`, pq's own interpreter compiles. Raises NotChecked where the interpreter can't.
     """
     asked = python or environment.own()
     found = {number: fault for number, fault in enumerate(_faults(sources, asked)) if fault is not None}
-    old = {number: content for number in found if (content := before(number)) is not None}
-    had = dict(zip(old, _faults([(sources[number][0], content) for number, content in old.items()], asked), strict=True))
-    return {
-        number: _finding(sources[number][0], fault) for number, fault in found.items() if not _same_reason(had.get(number), fault)
-    }
-
-
-def _same_reason(one: Fault | None, other: Fault) -> bool:
-    return one is not None and one[0] == other[0]
+    old = [(number, (sources[number][0], content)) for number in found for content in before(number)]
+    had: dict[int, set[str]] = {}
+    for (number, _), fault in zip(old, _faults([source for _, source in old], asked), strict=True):
+        had.setdefault(number, set()).update([fault[0]] if fault is not None else [])
+    return {number: _finding(sources[number][0], fault) for number, fault in found.items() if fault[0] not in had.get(number, ())}
 
 
 def _finding(path: str, fault: Fault) -> Finding:
@@ -53,24 +53,25 @@ def _finding(path: str, fault: Fault) -> Finding:
 
 
 def _faults(sources: Sequence[Source], python: Interpreter) -> list[Fault | None]:
-    """In order, for each file its fault or None."""
-    if not sources:
-        return []
-    if python.version == sys.version_info[:2]:
-        return _compiled(sources)
+    """In order, for each file its fault or None. Other versions compile in processes of theirs; so does this one where it is much."""
+    size = sum(len(content) for _, content in sources)
+    if not sources or (python.version == sys.version_info[:2] and size < _WORTH_A_PROCESS):
+        return [compile_fault(path, content) for path, content in sources]
+    count = (os.cpu_count() or 1) if size >= _WORTH_A_PROCESS else 1
+    parts = [sources[number::count] for number in range(count)]
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        answers = list(pool.map(lambda part: _ask(part, python), parts))
+    return [answers[number % count][number // count] for number in range(len(sources))]
+
+
+def _ask(sources: Sequence[Source], python: Interpreter) -> list[Fault | None]:
     request = json.dumps([(path, base64.b64encode(content).decode()) for path, content in sources])
-    done = subprocess.run(
-        [str(python.path), "-I", syntax_worker.__file__], input=request, capture_output=True, text=True, check=True
-    )
-    return [tuple(fault) if fault else None for fault in json.loads(done.stdout)]
-
-
-def _compiled(sources: Sequence[Source]) -> list[Fault | None]:
-    """The same by this interpreter; much is shared among processes."""
-    paths, contents = zip(*sources, strict=True)
-    if sum(map(len, contents)) < _WORTH_A_PROCESS:
-        return list(map(compile_fault, paths, contents))
-    import concurrent.futures
-
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(compile_fault, paths, contents, chunksize=8))
+    command = [str(python.path), "-I", syntax_worker.__file__]
+    try:
+        done = subprocess.run(command, input=request, capture_output=True, text=True, check=True, timeout=_TIMEOUT)
+        return [tuple(fault) if fault else None for fault in json.loads(done.stdout)]
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        why = (
+            f"did not answer in {_TIMEOUT} seconds" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
+        )
+        raise NotChecked(f"{python.path} {why} while it compiled the files", hint="run the command again") from None

@@ -43,7 +43,7 @@ def apply_command(
 ) -> int:
     """Place PATCHes on a plain folder by the same proof as push: all files change, or none.
 
-    Exit code 0: applied; 2: already applied; 3: conflict; 4: a file would no longer compile.
+    Exit code 0: applied; 2: already applied; 3: conflict; 4: a file would no longer compile; 5: something is in the way.
     """
     named = [_read(settings.start / patch, strip, reverse=reverse) for patch in patches]
     target = settings.start / (onto or Path())
@@ -52,6 +52,7 @@ def apply_command(
     endings = folder.apply(
         target,
         tuple(reversed(named)) if reverse else tuple(named),
+        settings.report,
         base=_base(settings, base),
         fuzz=fuzz,
         only_check=only_check,
@@ -71,7 +72,7 @@ def _read(place: Path, strip: int, *, reverse: bool) -> Named:
     patch = patch_reader.read(place.read_bytes(), file=str(place), strip=strip)
     if not patch.files:
         raise PqError(f"{place} holds no diff", hint="is it the right file?")
-    return Named(place.name, patch.reversed() if reverse else patch)
+    return Named(place.name, patch.reversed() if reverse else patch, strip)
 
 
 def _base(settings: Settings, where: str | None) -> Tree | None:
@@ -88,4 +89,6 @@ def _base(settings: Settings, where: str | None) -> Tree | None:
     place = settings.start / where
     if place.is_dir():
         return FolderTree(place)
+    if not place.exists():
+        raise click.UsageError(f"--base {where}: there is no such folder or wheel")
     return WheelTree(place)

@@ -29,7 +29,7 @@ def patches_command(settings: Settings, files: tuple[str, ...]) -> None:
     names = status.touching(workspace, tuple(status.in_checkout(workspace, settings.start, file) for file in files))
     if not names:
         raise NothingToDo(f"No patch touches {', '.join(files)}", hint="pq files PATCH lists the files of a patch")
-    states = [state for state in status.patches(workspace) if state.name in names]
+    states = [state for state in status.patches(workspace, verdicts=settings.report.as_json) if state.name in names]
     settings.report.result("patches", states, report.series_lines(states, marks=settings.report.verbose))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -153,6 +152,15 @@ def cli(context: click.Context) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
     settings = Settings(words=arguments)
+    code = _run(arguments, settings)
+    settings.report.close()
+    if (lost := settings.report.lost) is not None:
+        click.echo(f"pq: the output could not be written: {lost.strerror or lost}; what the command did is done", err=True)
+        return code or 1
+    return code
+
+
+def _run(arguments: Sequence[str], settings: Settings) -> int:
     try:
         code = cli.main(list(arguments), prog_name="pq", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -171,9 +179,6 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("pq: interrupted", err=True)
         settings.report.ended("interrupted", INTERRUPTED)
         return INTERRUPTED
-    except BrokenPipeError:
-        _stop_speaking()
-        return 1
     except OSError as error:
         settings.report.error(PqError(_os_fact(error), hint=_OS_HINTS.get(error.errno or 0)))
         return 1
@@ -185,11 +190,6 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("pq: this is a bug in pq; nothing that it had not finished was kept", err=True)
         settings.report.ended(f"a bug in pq: {type(error).__name__}: {error}", BUG)
         return BUG
-    finally:
-        try:
-            settings.report.close()
-        except BrokenPipeError:
-            _stop_speaking()
 
 
 _OS_HINTS = {
@@ -198,11 +198,6 @@ _OS_HINTS = {
     errno.EACCES: "see who owns the file",
     errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
 }
-
-
-def _stop_speaking() -> None:
-    """The reader went away; the interpreter's last flush has to find a place all the same."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
 
 
 def _git_fact(error: Exception) -> str | None:

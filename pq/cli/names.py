@@ -32,8 +32,8 @@ def next_command(settings: Settings, patch: str | None) -> None:
 @click.pass_obj
 def previous_command(settings: Settings, patch: str | None) -> None:
     """Print the name of the patch before PATCH, or before the top."""
-    names, at, stack = _around(settings, patch)
-    nothing = "No patch stands before it" if patch or stack.top else "No patches applied"
+    names, at, _ = _around(settings, patch)
+    nothing = f"No patch stands before {names[at]}" if at >= 0 else "No patches applied"
     _print_one(settings, "previous", names[at - 1] if at > 0 else None, nothing)
 
 
@@ -46,7 +46,7 @@ def series_command(settings: Settings) -> None:
     workspace = settings.workspace()
     marks = settings.report.verbose or settings.report.as_json
     states = (
-        status.patches(workspace)
+        status.patches(workspace, verdicts=settings.report.as_json)
         if marks
         else tuple(status.PatchState(name, applied=False, top=False, checked=None) for name in workspace.series.names)
     )
@@ -81,6 +81,8 @@ def unapplied_command(settings: Settings, patch: str | None) -> None:
 def _around(settings: Settings, patch: str | None) -> tuple[list[str], int, Stack]:
     """The names in order, and where among them PATCH or the top is; -1 where it is not."""
     stack = settings.workspace().stack
+    if not patch:
+        stack.require_order()
     names = [entry.name for entry in stack.order]
     here = stack.series.find(patch) if patch else stack.top
     return names, names.index(here) if here in names else -1, stack

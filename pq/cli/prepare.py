@@ -8,7 +8,7 @@ import click
 
 from pq.cli import report
 from pq.cli.main import Command, Settings
-from pq.engine import setup
+from pq.engine import init, setup
 from pq.queue import FILE
 
 
@@ -22,12 +22,12 @@ def init_command(settings: Settings, folder: Path, source: str | None, pin: str 
     """Make a queue in DIR: pq.toml, an empty series, hooks/pre-apply. In a queue, put back what is missing of these."""
     place = settings.start / folder
     if (place / FILE).is_file():
-        made = setup.complete(place, source=source, pin=pin, checkout_path=checkout)
+        made = init.complete(place, source=source, pin=pin, checkout_path=checkout)
     elif source is None or pin is None:
         raise click.UsageError("a new queue takes --source, such as pypi:NAME or a git URL or path, and --pin, such as v0.5.9")
     else:
-        made = setup.init(place, source=source, pin=pin, checkout_path=checkout)
-    settings.report.done("made", made, [*(f"Made {name}" for name in made), "Now pq setup fetches the release"])
+        made = init.init(place, source=source, pin=pin, checkout_path=checkout)
+    settings.report.done("made", made, report.init_lines(made))
 
 
 @click.command("setup", cls=Command)
@@ -35,5 +35,5 @@ def init_command(settings: Settings, folder: Path, source: str | None, pin: str 
 def setup_command(settings: Settings) -> None:
     """Make what is missing: the checkout on its pin, and the environment of the import check."""
     workspace = settings.workspace()
-    done = setup.setup(workspace, settings.report.progress)
+    done = setup.setup(workspace, settings.report)
     settings.report.done("setup", done, report.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))

@@ -94,7 +94,7 @@ def _because(refused: Refused) -> str:
     detail = refused.detail
     match refused.reason:
         case Reason.CONFLICT:
-            return "upstream changed the same lines"
+            return "these lines were changed since the patch was made"
         case Reason.NO_PLACE:
             return detail or "its lines stand nowhere in this file; the nearest place differs"
         case Reason.AMBIGUOUS:
@@ -106,7 +106,7 @@ def _because(refused: Refused) -> str:
         case Reason.LANDED:
             return "it is there already"
         case Reason.EXISTS:
-            return f"{detail or 'another file'} stands there already"
+            return f"{detail} stands in the way"
         case Reason.MISSING:
             return "there is no such file"
         case Reason.DIFFERS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Report:
     verbose: bool = False
     as_json: bool = False
     said: list[Mapping[str, object]] = field(default_factory=list)
+    lost: OSError | None = None
 
     def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -43,17 +45,20 @@ class Report:
             return
         if isinstance(event, events.Progress):
             self.progress(event.text)
-        elif isinstance(event, (events.Refused, events.Rejected, events.Unchecked, events.Stale, events.Recovered)):
+        elif isinstance(
+            event,
+            (events.Refused, events.Rejected, events.Unchecked, events.Stale, events.Empty, events.BaseUnknown, events.Recovered),
+        ):
             for line in sentences(event, verbose=self.verbose):
-                _err(line)
+                self._say(line, err=True)
         elif not self.quiet:
             for line in sentences(event, verbose=self.verbose):
-                _out(line)
+                self._say(line)
 
     def progress(self, text: str) -> None:
         """Tell a step of something long, on a terminal only."""
         if sys.stderr.isatty() and not self.quiet and not self.as_json:
-            _err(f"  {text}")
+            self._say(f"  {text}", err=True)
 
     def result(self, name: str, value: object, lines: Sequence[str]) -> None:
         """What a command that only reports has found."""
@@ -61,7 +66,7 @@ class Report:
             self.said.append({name: _jsonable(value)})
         else:
             for line in lines:
-                _out(line)
+                self._say(line)
 
     def done(self, name: str, value: object, lines: Sequence[str]) -> None:
         """What a command has done; nothing when quiet."""
@@ -71,12 +76,11 @@ class Report:
         """What went wrong, where the JSON form says it already."""
         if not self.as_json:
             for line in lines:
-                _err(line)
+                self._say(line, err=True)
 
     def raw(self, content: bytes) -> None:
         """Bytes as they are."""
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        self._write(content)
 
     def error(self, error: PqError) -> None:
         """A refusal: the fact, the place, the way out."""
@@ -86,11 +90,22 @@ class Report:
             )
             return
         for line in error_lines(error):
-            _err(line)
+            self._say(line, err=True)
 
     def ended(self, fact: str, exit_code: int) -> None:
         """How a command ended that was not refused in its own words, for the JSON document."""
         self.said.append({"event": "error", "fact": fact, "hint": None, "exit_code": exit_code})
+
+    def _say(self, line: str, *, err: bool = False) -> None:
+        self._write(line.encode("utf-8", "surrogateescape") + b"\n", err=err)
+
+    def _write(self, content: bytes, *, err: bool = False) -> None:
+        """Once nobody listens any more, the work goes on in silence; any other failure is kept, to be said at the end."""
+        try:
+            click.echo(content, nl=False, err=err)
+        except OSError as error:
+            self.lost = None if isinstance(error, BrokenPipeError) else error
+            setattr(sys, "stderr" if err else "stdout", open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for good
 
     def close(self) -> None:
         """Print the JSON document."""
@@ -104,7 +119,7 @@ class Report:
                     merged.update(item)
             if told:
                 merged["events"] = told
-            _out(json.dumps(merged, indent=2, ensure_ascii=True))
+            self._say(json.dumps(merged, indent=2, ensure_ascii=True))
 
 
 def error_lines(error: PqError) -> list[str]:
@@ -121,13 +136,21 @@ def error_lines(error: PqError) -> list[str]:
 def sentences(event: Event, *, verbose: bool) -> list[str]:
     """What is said of an event."""
     match event:
+        case events.Recovered(_, _, True):
+            return [
+                "pq: an interrupted command is left as it stands, since the branch was moved by other means",
+                "hint: pq status says where it stands",
+            ]
         case events.Recovered(back, left):
             lines = [f"pq: an interrupted command was {'taken back' if back else 'finished'}"]
             return lines + [f"pq: {path} was changed meanwhile and is left as it is" for path in left]
-        case events.Applying(patch, known, placed, empty):
+        case events.Applying(patch, known, placed, empty, text):
             lines = [f"Applying patch {patch}"]
             if empty:
-                return [*lines, f"Patch {patch} appears to be empty, applied"]
+                return [
+                    *lines,
+                    f"Patch {patch} holds text, but no diff, applied" if text else f"Patch {patch} appears to be empty, applied",
+                ]
             if verbose:
                 lines += ["  its commit exists already"] if known else [f"  patching file {path}" for path, _ in placed]
             return lines + _moved(placed)
@@ -144,6 +167,13 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"All checks passed: {_names(patches)}"]
         case events.Unchecked(patches):
             return [f"pq: NOT CHECKED, as asked for: {_names(patches)}", "hint: pq check asks the hook about them"]
+        case events.BaseUnknown():
+            return [
+                "pq: --base holds none of the files of the patches, so it says nothing",
+                "hint: is it the right folder, and -p the right number?",
+            ]
+        case events.Empty(patches):
+            return [f"pq: there is no diff in {_names(patches)}"]
         case events.Stale(patches):
             return [
                 f"pq: changed since it was pushed, and checked as it was then: {_names(patches)}",
@@ -208,7 +238,9 @@ def status_lines(status: Status) -> list[str]:
         lines.append("All applied patches passed the checks")
     lines += [f"Not checked as it stands: {name}" for name in unchecked]
     lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]
-    lines += [f"Changed since it was pushed: {name}; pq pop and pq push put it on as it is now" for name in status.edited]
+    lines += [f"Changed since it was pushed: {name}" for name in status.edited]
+    if status.edited:
+        lines.append(f"hint: pq {f'goto {status.below}' if status.below else 'pop -a'}, then push again")
     lines += [status.disorder] if status.disorder else []
     lines += [f"In the series, but without a file: {name}" for name in status.missing]
     lines += [f"In no series: {name}" for name in status.unlisted]
@@ -227,6 +259,11 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
     letters = {"create": "+", "delete": "-"}
     found = sorted({(file.path, letters.get(file.action, " ")) for file in files})
     return [f"{letter} {path}" if marks else path for path, letter in found]
+
+
+def init_lines(made: Sequence[str]) -> list[str]:
+    """What init made, and what comes next of a new queue."""
+    return [*(f"Made {name}" for name in made), *(["Now pq setup fetches the release"] if "pq.toml" in made else [])]
 
 
 def setup_lines(done: SetUp, workspace: str) -> list[str]:
@@ -264,15 +301,3 @@ def _jsonable(value: object) -> object:
 
 def _names(patches: Sequence[str]) -> str:
     return ", ".join(patches) if len(patches) <= _NAMED else f"{len(patches)} patches"
-
-
-def _out(line: str) -> None:
-    click.echo(_bytes(line))
-
-
-def _err(line: str) -> None:
-    click.echo(_bytes(line), err=True)
-
-
-def _bytes(line: str) -> bytes:
-    return line.encode("utf-8", "surrogateescape")

@@ -212,8 +212,11 @@ class _Reader:
         self.at += 1
         while old or new:
             if self.at == len(self.lines):
-                trimmed = _trailing(text)  # only empty context lines behind the last change were trimmed
-                if old == new and old + trimmed <= _CONTEXT and trimmed < len(text) - 1:
+                trimmed = _trailing(
+                    text
+                )  # only empty context lines behind the last change were trimmed, of a file that ends whole
+                whole = self.lines[-1].endswith(b"\n")
+                if whole and old == new and old + trimmed <= _CONTEXT and trimmed < len(text) - 1:
                     text += [" \n"] * old
                     break
                 raise self._error(f"the hunk is cut: {old} old and {new} new lines are missing", begin, hint=_CUT)

@@ -104,7 +104,8 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
         return place(file.without_cr(), now, base=base, fuzz=fuzz)
     ours = split_lines(now)
     if file.new_id != file.old_id and is_blob(now, file.new_id):
-        return Refused(Reason.LANDED)
+        back = _searched(ours, tuple(hunk.reversed() for hunk in file.hunks), How.RECORDED, _Known.THE_FILE)
+        return Refused(Reason.LANDED) if isinstance(back, Placed) else Refused(Reason.WRONG_RESULT, detail=file.new_id)
     if is_blob(now, file.old_id) or (file.action is Action.CREATE and not now):
         return _verified(_searched(ours, file.hunks, How.RECORDED, _Known.THE_FILE), file)
     if base is not None:
@@ -120,14 +121,6 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
     if isinstance(found, Refused) and found.reason is Reason.NO_PLACE and _fits_without_cr(now, file):
         return replace(found, detail="only the line endings differ: CR LF here, LF there")
     return found
-
-
-def on_base(file: FilePatch, base: bytes) -> bytes | None:
-    """The file the patch makes of its own base, or None where the hunks do not fit it."""
-    if file.crlf and b"\r\n" not in base:
-        file = file.without_cr()
-    found = _searched(split_lines(base), file.hunks, How.RECORDED, _Known.THE_FILE)
-    return found.content if isinstance(found, Placed) else None
 
 
 def _verified(found: Placed | Refused, file: FilePatch) -> Placed | Refused:

@@ -96,7 +96,7 @@ class Series:
 
     def find(self, given: str) -> str:
         """The patch a user means: `patches/` in front, folders and the suffix may be left out, if that is unambiguous."""
-        wanted = given.removeprefix("patches/")
+        wanted = given.removeprefix("./").removeprefix("patches/")
         if wanted in self.names:
             return wanted
         endings = tuple(f"/{wanted}{suffix}" for suffix in ("", ".patch", ".diff", ".dif"))
@@ -104,7 +104,7 @@ class Series:
         if len(matches) > 1:
             raise PqError(f"{given} is ambiguous: {', '.join(matches)}", hint="write the whole name")
         if not matches:
-            near = difflib.get_close_matches(wanted, self.names, n=1)
+            near = difflib.get_close_matches(wanted, self.names, n=1, cutoff=0.75)
             raise PqError(
                 f"Patch {given} is not in series", hint=f"did you mean {near[0]}?" if near else "pq series lists the patches"
             )

@@ -31,6 +31,11 @@ class Stack:
         """What is left of the series, in order."""
         return tuple(entry for entry in self.order if entry.name not in self.applied)
 
+    def below(self, name: str) -> str | None:
+        """The patch under an applied one, if there is one."""
+        number = self.applied.index(name)
+        return self.applied[number - 1] if number else None
+
     def require_order(self) -> None:
         """NotClean unless the applied patches are the first of the series."""
         names = tuple(entry.name for entry in self.order)

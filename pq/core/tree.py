@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a tree: git's mode, and the content (of a symlink, its target)."""
+    """A file of a tree: git's mode, and the content (of a symlink, its target). A pipe or a device has a mode that git has not."""
 
     mode: int
     content: bytes
@@ -20,5 +21,5 @@ class Tree(Protocol):
     def get(self, path: str) -> File | None:
         """The file at a path, symlinks not followed; None where there is none."""
 
-    def is_folder(self, path: str) -> bool:
-        """Whether a folder stands at the path, symlinks not followed."""
+    def below(self, path: str) -> Iterable[str]:
+        """The paths of all files below a folder, symlinks not followed; none where no folder stands there."""

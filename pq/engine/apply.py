@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pq.core import paths
 from pq.core.lines import is_blob
-from pq.core.patch import REGULAR, SYMLINK, Action, FilePatch, Patch
+from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Action, FilePatch, Patch
 from pq.core.place import How, Placed, Reason, Refused, place
 from pq.core.tree import File, Tree
 
@@ -42,6 +42,9 @@ class Failed:
     def landed(self) -> bool:
         """Whether all the patch does is there already."""
         return not self.fitting and all(refusal.refused.reason is Reason.LANDED for refusal in self.refusals)
+
+
+_MODES = (REGULAR, EXECUTABLE, SYMLINK)
 
 
 def no_base(_: FilePatch) -> None:
@@ -87,16 +90,19 @@ class _Work:
     def file(self, file: FilePatch, base: Bases, fuzz: int) -> Placed | Refused:
         source = self.source(file)
         target = source if file.action is Action.MODIFY else file.new_path
-        for path in {source, target} - {None}:
-            assert path is not None
-            if unsafe := self._unsafe(path):
-                return unsafe
+        if source is not None and (blocking := self._blocking(source, self.tree.get)):
+            gone = file.action is Action.DELETE and blocking[1].mode != SYMLINK  # what is to go can't be below a file
+            return Refused(Reason.LANDED) if gone else _unsafe(*blocking)
+        if target is not None and (blocking := self._blocking(target, self._get)):
+            return _unsafe(*blocking)
         old = self._before(file, source)
         if isinstance(old, Refused):
             return old
         if target is not None and file.action is not Action.MODIFY and (refused := self._in_the_way(file, target)):
             return refused
         placed = _content(file, old, base, fuzz)
+        if isinstance(placed, Refused) and placed.reason is Reason.LANDED and old is not None and _changes_mode(file, old):
+            placed = Placed(old.content, How.RECORDED, ())  # the content is there, the mode is not
         if isinstance(placed, Refused):
             return placed
         if target is None and placed.content:
@@ -109,24 +115,38 @@ class _Work:
             return None
         old = self.tree.get(source) if file.action in (Action.RENAME, Action.COPY) else self._get(source)
         if old is None:
-            gone = file.action is Action.DELETE or (file.action is Action.RENAME and self._get(file.path) is not None)
+            gone = file.action is Action.DELETE or (file.action is Action.RENAME and self._was_renamed(file))
             return Refused(Reason.LANDED if gone else Reason.MISSING)
+        if old.mode not in _MODES:
+            return Refused(Reason.DIFFERS, detail="neither a file nor a symlink stands there")
         if (old.mode == SYMLINK) != ((file.old_mode or old.mode) == SYMLINK):
             return Refused(Reason.DIFFERS, detail="one is a symlink, the other a file")
         return old
 
+    def _was_renamed(self, file: FilePatch) -> bool:
+        """Whether what stands under the new name can be taken back by the patch."""
+        there = self._get(file.path)
+        if there is None or (file.new_mode is not None and there.mode != file.new_mode):
+            return False
+        if not file.hunks and file.binary is None:
+            return True
+        if file.binary is not None:
+            return bool(file.new_id) and is_blob(there.content, file.new_id)
+        return isinstance(place(file.reversed(), there.content), Placed)
+
     def _in_the_way(self, file: FilePatch, target: str) -> Refused | None:
         """What already stands where the patch puts a new file."""
-        if self._is_folder(target):
-            return Refused(Reason.EXISTS, detail="a folder")
         there = self._get(target)
+        if there is None and self._holds_files(target):
+            return Refused(Reason.EXISTS, detail=f"a folder, {target},")
         if there is None or (target in self.leaving and target not in self.written):
             return None
-        if file.action is Action.CREATE and there.content == _new_content(file):
+        mode = there.mode if file.new_mode is None and there.mode != SYMLINK else file.new_mode or REGULAR
+        if file.action is Action.CREATE and there == File(mode, _new_content(file)):
             return Refused(Reason.LANDED)
-        if file.action is Action.CREATE and not file.git and not there.content:
+        if file.action is Action.CREATE and not file.git and there == File(REGULAR, b""):
             return None
-        return Refused(Reason.EXISTS)
+        return Refused(Reason.EXISTS, detail=f"another file, {target},")
 
     def _write(self, file: FilePatch, old: File | None, source: str | None, target: str | None, content: bytes) -> None:
         if source is not None and file.action in (Action.RENAME, Action.DELETE):
@@ -141,17 +161,24 @@ class _Work:
             return self.written[path]
         return None if path in self.gone else self.tree.get(path)
 
-    def _is_folder(self, path: str) -> bool:
-        return self._get(path) is None and self.tree.is_folder(path)
+    def _holds_files(self, path: str) -> bool:
+        """Whether a folder stands at the path with a file in it that the patch does not take away."""
+        kept = (each for each in self.tree.below(path) if each not in self.gone and each not in self.leaving)
+        return any(kept) or any(each.startswith(f"{path}/") for each in self.written)
 
-    def _unsafe(self, path: str) -> Refused | None:
-        """A file or a symlink where the path needs a folder (law 9)."""
-        for above in paths.above(path):
-            there = self._get(above)
-            if there is not None and above not in self.leaving:
-                what = "a symlink" if there.mode == SYMLINK else "a file"
-                return Refused(Reason.UNSAFE, detail=f"{above} is {what}")
-        return None
+    def _blocking(self, path: str, get: Callable[[str], File | None]) -> tuple[str, File] | None:
+        """The file or symlink that stands where the path needs a folder (law 9)."""
+        found = ((above, get(above)) for above in paths.above(path) if above not in self.leaving)
+        return next(((above, there) for above, there in found if there is not None), None)
+
+
+def _unsafe(above: str, there: File) -> Refused:
+    return Refused(Reason.UNSAFE, detail=f"{above} is {'a symlink' if there.mode == SYMLINK else 'a file'}")
+
+
+def _changes_mode(file: FilePatch, old: File) -> bool:
+    """Whether the patch says that the mode changes, and it has not."""
+    return file.new_mode not in (None, file.old_mode) and old.mode != file.new_mode
 
 
 def _mode(file: FilePatch, old: File | None) -> int:

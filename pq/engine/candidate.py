@@ -41,8 +41,9 @@ def build(workspace: Workspace, parent: Commit, entries: Sequence[Entry], *, fuz
     for entry, content in zip(entries, contents, strict=True):
         identity = commits.identity(content, entry)
         existing = known.get((parent.oid, entry.name, identity))
-        if existing is not None:
-            commit, applying = existing.commit, events.Applying(entry.name, known=True, placed=())
+        if existing is not None and existing.fuzz <= fuzz:
+            commit, empty = existing.commit, existing.commit.tree == parent.tree
+            applying = events.Applying(entry.name, known=True, placed=(), empty=empty, text=empty and bool(content.strip()))
         else:
             outcome = _apply(workspace, parent, entry, content, fuzz)
             if isinstance(outcome, events.Refused):
@@ -76,5 +77,9 @@ def _apply(
         entry=entry,
         digest=commits.identity(content, entry).partition(" ")[0],
         described=header.read(patch.header),
+        fuzz=max((hunk.fuzz for _, placed in outcome.placed for hunk in placed.hunks), default=0),
     )
-    return commit, events.Applying(entry.name, known=False, placed=outcome.placed, empty=not outcome.changes)
+    empty = not outcome.changes
+    return commit, events.Applying(
+        entry.name, known=False, placed=outcome.placed, empty=empty, text=empty and bool(content.strip())
+    )

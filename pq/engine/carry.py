@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pq.core import patch_reader, render
 from pq.core.patch import Action, FilePatch, Patch
@@ -18,12 +18,13 @@ from pq.repo.objects import GitTree, Objects
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A patch on the stack: its entry, the bytes of its file, and the trees below and with it."""
+    """A patch on the stack: its entry, the bytes of its file, the trees below and with it, and the fuzz that it took."""
 
     entry: Entry
     content: bytes
     before: str
     tree: str
+    fuzz: int = 0
 
 
 def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[Layer, ...] | events.Refused:
@@ -33,7 +34,13 @@ def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[L
         if layer.before == ground:
             moved = layer
         else:
-            outcome = apply_on(workspace, workspace.parse(layer.entry, layer.content), made_for=layer.before, ground=ground)
+            patch = as_patch(
+                workspace.checkout.objects,
+                layer.before,
+                layer.tree,
+                renames=renames(workspace.parse(layer.entry, layer.content)),
+            )
+            outcome = apply_on(workspace, patch, made_for=layer.before, ground=ground)
             if isinstance(outcome, Failed):
                 place = workspace.queue.relative(workspace.queue.patch_file(layer.entry.name))
                 return events.Refused(layer.entry.name, place, outcome)
@@ -59,9 +66,9 @@ def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground
     return outcome if isinstance(outcome, Failed) else tree.with_changes(outcome.changes).oid
 
 
-def edits_as_patch(objects: Objects, before: str, after: str) -> Patch:
+def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tuple[str, str]] = ()) -> Patch:
     """What differs between two trees, as a patch."""
-    return patch_reader.read(diff(objects, before, after), file="the edits")
+    return patch_reader.read(diff(objects, before, after, renames=renames), file="the edits")
 
 
 def rewritten(workspace: Workspace, entry: Entry, content: bytes, before: str, after: str) -> bytes:
@@ -113,5 +120,5 @@ def diff(
 def _moved(workspace: Workspace, layer: Layer, ground: str, tree: str) -> Layer:
     objects = workspace.checkout.objects
     if objects.difference(layer.before, layer.tree) == objects.difference(ground, tree):
-        return Layer(layer.entry, layer.content, ground, tree)
+        return replace(layer, before=ground, tree=tree)
     return Layer(layer.entry.forward(), rewritten(workspace, layer.entry, layer.content, ground, tree), ground, tree)

@@ -58,6 +58,8 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
     if check.python != "managed":
         named = Path(check.python).expanduser()
         return environment.ask(queue.root / named if len(named.parts) > 1 else named, timeout=check.timeout)
+    if not check.requirements:
+        raise NotChecked("[check] requirements is not set, and python is managed", hint="set one of the two in pq.toml")
     file = requirements_file(queue, pin)
     if not file.is_file():
         raise NotChecked(
@@ -101,9 +103,14 @@ class Checker:
             if new is not None and syntax.is_python(path, new[0])
         ]
 
-        def before(number: int) -> bytes | None:
-            old = changed[number][2]
-            return None if old is None else self.objects.read(old[1])
+        def before(number: int) -> Iterable[bytes]:
+            each, _, old, _ = changed[number]
+            if old is not None:
+                return (self.objects.read(old[1]),)
+            gone = self.objects.difference(each.before, each.after).items()  # it may be one of these under another name
+            return (
+                self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
+            )
 
         found = syntax.new_findings([(path, self.objects.read(new[1])) for _, path, _, new in changed], before, self.python)
         return ((changed[number][0], finding) for number, finding in found.items())
@@ -138,7 +145,9 @@ class Checker:
             else:
                 good = middle
         if bad == 0 and isinstance(below := self._imports(asked[0].before), Finding):
-            return asked[0], replace(below, reason=f"the tree below this patch fails already: {below.reason}")
+            return asked[0], replace(
+                below, reason=f"the tree below this patch fails already (is [check] in pq.toml right?): {below.reason}"
+            )
         return asked[bad], finding
 
     def _with_hunk(self, asked: Asked, finding: Finding) -> Finding:

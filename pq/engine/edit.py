@@ -157,7 +157,7 @@ def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple
     top = stack[-1].tree
     tree: str | Failed = edits
     if above:
-        patch = carry.edits_as_patch(workspace.checkout.objects, top, edits)
+        patch = carry.as_patch(workspace.checkout.objects, top, edits)
         tree = carry.apply_on(workspace, patch, made_for=top, ground=target.tree)
     if isinstance(tree, Failed):
         return events.Refused("(the edits)", "the edits", tree)

@@ -15,20 +15,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """An interrupted command was settled before this one: taken `back`, or on to its end."""
+    """An interrupted command was settled before this one: taken `back`, or on to its end; or left, since the branch was `moved`."""
 
     back: bool
-    left: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """A patch is put on the stack. `known`: its commit existed; `empty`: it changes nothing."""
+    """A patch is put on the stack. `known`: its commit existed; `empty`: there is no diff in it; `text`: but there is something."""
 
     patch: str
     known: bool
     placed: tuple[tuple[str, Placed], ...]
     empty: bool = False
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BaseUnknown:
+    """What was said to be the base of patches holds none of their files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """There is no diff in these patches."""
+
+    patches: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,5 +239,20 @@ Edited = (
     | Forked
     | Undone
 )
-Event = Recovered | Applying | Refused | Rejected | Noted | Passed | Unchecked | Stale | Removing | Edited | NowAt | Progress
+Event = (
+    Recovered
+    | Applying
+    | Empty
+    | BaseUnknown
+    | Refused
+    | Rejected
+    | Noted
+    | Passed
+    | Unchecked
+    | Stale
+    | Removing
+    | Edited
+    | NowAt
+    | Progress
+)
 Tell = Callable[[Event], None]

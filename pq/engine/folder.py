@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,22 +12,24 @@ from pq.checks import syntax
 from pq.checks.findings import Finding
 from pq.core.patch import FilePatch, Patch
 from pq.core.tree import File, Tree
-from pq.engine import kept
+from pq.engine import events, kept
 from pq.engine.apply import Failed, apply_patch
-from pq.engine.events import Ending, PatchEnding
+from pq.engine.events import Ending, PatchEnding, Tell
 from pq.engine.trees import FolderTree, Overlay
+from pq.errors import NotClean, PqError
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A patch and the name it was given by."""
+    """A patch, the name it was given by, and the -p that it was read with."""
 
     name: str
     patch: Patch
+    strip: int = 1
 
 
 def apply(
-    folder: Path, patches: Sequence[Named], *, base: Tree | None, fuzz: int, only_check: bool, reverse: bool
+    folder: Path, patches: Sequence[Named], tell: Tell, *, base: Tree | None, fuzz: int, only_check: bool, reverse: bool
 ) -> tuple[PatchEnding, ...]:
     """Apply patches in order to a folder, or none of them. The endings say why not; of a reversed patch, ALREADY says that it is not applied.
 
@@ -37,7 +39,13 @@ def apply(
     with contextlib.ExitStack() as held:
         if not only_check:
             held.enter_context(kept.locked(folder))
-            kept.recover(folder)
+            if kept.recover(folder):
+                tell(events.Recovered(back=True))
+        elif kept.interrupted(folder):
+            raise NotClean(f"an interrupted apply stands in {folder}", hint="pq apply without --check takes it back first")
+        named_files = {path for named in patches for file in named.patch.files if (path := file.old_path) is not None}
+        if base is not None and named_files and not any(map(base.get, named_files)):
+            tell(events.BaseUnknown())
         key = _key(patches, reverse=reverse)
         tree = Overlay(FolderTree(folder))
         if reverse and (found := kept.find(folder, key)) is not None:
@@ -46,17 +54,35 @@ def apply(
                 kept.drop(found)
             return tuple(PatchEnding(named.name, Ending.FITS if only_check else Ending.APPLIED) for named in patches)
         endings = _endings(tree, _Origin(base, reverse=reverse, patches=patches, fuzz=fuzz), patches, fuzz)
+        if len(patches) > 1 and any(ending.ending is Ending.CONFLICT for ending in endings) and _all_there(folder, patches):
+            return tuple(PatchEnding(named.name, Ending.ALREADY) for named in patches)
         if only_check or not all(ending.ending in (Ending.FITS, Ending.ALREADY) for ending in endings):
             return endings
         if tree.changes:
-            kept.replace(folder, _pairs(tree, tree.changes), None if reverse else key)
+            all_new = all(ending.ending is Ending.FITS for ending in endings)
+            kept.replace(folder, _pairs(tree, tree.changes), key if all_new and not reverse else None)
         return tuple(replace(each, ending=Ending.APPLIED) if each.ending is Ending.FITS else each for each in endings)
+
+
+def _all_there(folder: Path, patches: Sequence[Named]) -> bool:
+    """Whether all of several patches can be taken back, one after the other: then they are there, though the lower ones do not show."""
+    tree = Overlay(FolderTree(folder))
+    try:
+        back = [named.patch.reversed() for named in reversed(patches)]
+    except PqError:
+        return False
+    for patch in back:
+        outcome = apply_patch(tree, patch)
+        if isinstance(outcome, Failed):
+            return False
+        tree.changes.update(outcome.changes)
+    return True
 
 
 def _pairs(tree: Overlay, after: Mapping[str, File | None]) -> dict[str, tuple[File | None, File | None]]:
     """By path what was read from the folder, and what comes in its place."""
     unread = (path for path in after if path not in tree.seen)
-    tree.seen.update({path: tree.below.get(path) for path in unread})
+    tree.seen.update({path: tree.lower.get(path) for path in unread})
     return {path: (tree.seen[path], file) for path, file in after.items()}
 
 
@@ -86,6 +112,7 @@ class _Origin:
         self._patches = [named.patch for named in patches]
         self._made = [patch.reversed() for patch in reversed(self._patches)] if reverse else []
         self._done = 0
+        self._unknown: set[str | None] = set()
 
     def before(self, number: int) -> Callable[[FilePatch], bytes | None]:
         """Finds the files that the patch of this number was made against."""
@@ -96,8 +123,13 @@ class _Origin:
             due = [*self._made, *self._patches[:number]]
             for patch in due[self._done :]:
                 made = apply_patch(self._tree, patch, fuzz=self._fuzz)
-                self._tree.changes.update({} if isinstance(made, Failed) else made.changes)
+                if isinstance(made, Failed):  # so that what its files were is not known
+                    self._unknown |= {path for each in patch.files for path in (each.old_path, each.new_path)}
+                else:
+                    self._tree.changes.update(made.changes)
             self._done = len(due)
+            if {file.old_path, file.new_path} & (self._unknown - {None}):
+                return None
             files = (self._tree.get(path) for path in (file.old_path, file.new_path) if path is not None)
             return next((found.content for found in files if found is not None), None)
 
@@ -108,9 +140,11 @@ def _findings(tree: Tree, changes: Mapping[str, File | None]) -> tuple[Finding, 
     """What the changes newly break."""
     sources = [(path, file.content) for path, file in changes.items() if file is not None and syntax.is_python(path, file.mode)]
 
-    def before(number: int) -> bytes | None:
+    def before(number: int) -> Iterable[bytes]:
+        """The file as it was; of a new one, all that went, since it may be one of these under another name."""
         old = tree.get(sources[number][0])
-        return None if old is None else old.content
+        went = (tree.get(path) for path, file in changes.items() if file is None and path.endswith(".py"))
+        return (file.content for file in ([old] if old is not None else went) if file is not None)
 
     return tuple(syntax.new_findings(sources, before).values())
 
@@ -119,5 +153,5 @@ def _key(patches: Sequence[Named], *, reverse: bool) -> str:
     """The same for patches and for the reverse of them."""
     digest = hashlib.sha256()
     for named in reversed(patches) if reverse else patches:
-        digest.update(hashlib.sha256(named.patch.raw).digest())
+        digest.update(hashlib.sha256(named.patch.raw).digest() + named.strip.to_bytes(2))
     return digest.hexdigest()[:16]

@@ -60,6 +60,11 @@ class Gate:
             self._forget(candidates)
         return rejected
 
+    def require_ready(self, candidates: Sequence[Candidate]) -> None:
+        """Raise NotChecked where the gate has to be asked about these, and can't be."""
+        if self._unknown(candidates):
+            self._require_hook()
+
     def passed(self, before: str, after: str, *, final: bool) -> bool:
         """Whether a candidate was let through under the configuration of now."""
         known = self._verdicts.get(self._configuration, {}).get(f"{before} {after}")
@@ -154,18 +159,27 @@ class Gate:
 
 
 def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder: Path) -> tuple[int, bytes]:
-    """Exit code and output of the hook. When interrupted, the hook is given the time to end what it started."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=folder) as process:
+    """Exit code and output of the hook, which has a process group: when pq is interrupted, all that the hook started ends, too."""
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=folder, process_group=0
+    ) as process:
         try:
             output, _ = process.communicate(asked)
         except BaseException:
-            for number in (signal.SIGINT, signal.SIGKILL):  # a Ctrl-C went to the hook as well, a signal to pq alone did not
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(_GRACE)
-                    break
-                process.send_signal(number)
+            _end(process)
             raise
     return process.returncode, output
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a process group and give it the time to end in its own way; what is left of it is killed."""
+    try:
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(_GRACE)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:

@@ -40,14 +40,18 @@ def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
         return pop_patches(workspace, stack.to_pop(workspace.stack, goal), tell)
 
 
-def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell) -> Outcome:
+def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell, *, dry_run: bool = False) -> Outcome:
     """Take these patches, top first, off the stack."""
     left = workspace.applied[: len(workspace.applied) - len(names)]
-    workspace.checkout.keep(workspace.queue.series_name, workspace.head)
-    move(workspace, left[-1].commit.oid if left else workspace.pin_commit, [patch.patch for patch in left])
+    commit = left[-1].commit.oid if left else workspace.pin_commit
+    if dry_run:
+        workspace.checkout.mover.require_clear(workspace.state(workspace.head), workspace.state(commit))
+    else:
+        workspace.checkout.keep(workspace.queue.series_name, workspace.head)
+        move(workspace, commit, [patch.patch for patch in left])
     for name in names:
         tell(events.Removing(name))
-    tell(events.NowAt(left[-1].patch if left else None))
+    tell(events.NowAt(left[-1].patch if left else None, dry_run=dry_run))
     return Outcome.DONE
 
 

@@ -25,26 +25,31 @@ def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> 
     """Push or pop until a patch is on top."""
     with workspace.locked(tell):
         if patch in workspace.stack.applied or workspace.series.find(patch) in workspace.stack.applied:
-            return pop_patches(workspace, stack.to_pop(workspace.stack, patch), tell)
+            return pop_patches(workspace, stack.to_pop(workspace.stack, patch), tell, dry_run=options.dry_run)
         return _push(workspace, stack.to_push(workspace.stack, patch), options, tell)
 
 
 def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
     if edited := workspace.edited():
+        below = workspace.stack.below(edited[0])
         raise NotClean(
-            f"Patch {edited[0]} was changed since it was pushed", hint=f"pq pop {_below(workspace, edited[0])}, then push again"
+            f"Patch {edited[0]} was changed since it was pushed",
+            hint=f"pq {f'goto {below}' if below else 'pop -a'}, then push again",
         )
     built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, fuzz=options.fuzz)
     candidates, outcome = () if options.atomic and built.refused else built.candidates, Outcome.DONE
+    gate = Gate(workspace, tell)
     if candidates:
         workspace.checkout.mover.require_clear(workspace.state(workspace.head), workspace.state(candidates[-1].commit.oid))
+        if options.check:
+            gate.require_ready(candidates)
     for applying in built.applying:
         tell(applying)
     if built.refused is not None:
         tell(built.refused)
         outcome = Outcome.REFUSED
     if options.check:
-        candidates, rejected = _judged(Gate(workspace, tell), candidates, atomic=options.atomic)
+        candidates, rejected = _judged(gate, candidates, atomic=options.atomic)
         outcome = Outcome.REJECTED if rejected else outcome
     elif candidates:
         tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
@@ -64,8 +69,3 @@ def _judged(gate: Gate, candidates: Sequence[Candidate], *, atomic: bool) -> tup
         names = [candidate.patch for candidate in candidates]
         candidates = () if atomic else candidates[: names.index(rejected.patch)]
     return tuple(candidates), rejected_any
-
-
-def _below(workspace: Workspace, name: str) -> str:
-    number = workspace.stack.applied.index(name)
-    return workspace.stack.applied[number - 1] if number else "-a"

@@ -45,7 +45,7 @@ def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
     before = ground(workspace, start)
     for applied in workspace.applied[start:]:
         entry = workspace.series.entry(applied.patch)
-        found.append(Layer(entry, workspace.queue.read_patch(entry.name), before, applied.commit.tree))
+        found.append(Layer(entry, workspace.queue.read_patch(entry.name), before, applied.commit.tree, applied.fuzz))
         before = applied.commit.tree
     return tuple(found)
 
@@ -115,6 +115,7 @@ def _commit(workspace: Workspace, layer: Layer, parent: Commit) -> Commit:
         entry=layer.entry,
         digest=commits.identity(layer.content, layer.entry).partition(" ")[0],
         described=header.read(patch.header),
+        fuzz=layer.fuzz,
     )
 
 

@@ -28,7 +28,7 @@ class PatchState:
 class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
-    `disorder` says where the applied patches are not the first of the series.
+    `below` is the patch under the lowest edited one; `disorder` says where the applied patches are not the first of the series.
     """
 
     series: str
@@ -38,6 +38,7 @@ class Status:
     patches: tuple[PatchState, ...]
     unrefreshed: tuple[str, ...]
     edited: tuple[str, ...]
+    below: str | None
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
     disorder: str | None
@@ -54,7 +55,8 @@ def read(workspace: Workspace) -> Status:
         checkout=queue.relative(queue.checkout),
         patches=patches(workspace),
         unrefreshed=workspace.checkout.unrefreshed(),
-        edited=workspace.edited(),
+        edited=(edited := tuple(name for name in workspace.edited() if name not in missing)),
+        below=workspace.stack.below(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),
         disorder=_disorder(workspace),
@@ -69,12 +71,12 @@ def _disorder(workspace: Workspace) -> str | None:
     return None
 
 
-def patches(workspace: Workspace) -> tuple[PatchState, ...]:
-    """The state of every patch, in the order of the series."""
-    checked = _checked(workspace)
-    top = workspace.stack.top
-    names = [*workspace.stack.applied, *(entry.name for entry in workspace.stack.unapplied)]
-    return tuple(PatchState(name, name in checked, name == top, checked.get(name)) for name in names)
+def patches(workspace: Workspace, *, verdicts: bool = True) -> tuple[PatchState, ...]:
+    """The state of every patch, in the order of the series; what was checked only where that is asked for, since it may take an interpreter."""
+    checked = _checked(workspace) if verdicts else {}
+    applied, top = workspace.stack.applied, workspace.stack.top
+    names = [*applied, *(entry.name for entry in workspace.stack.unapplied)]
+    return tuple(PatchState(name, name in applied, name == top, checked.get(name)) for name in names)
 
 
 def touched(workspace: Workspace, given: str | None) -> tuple[FilePatch, ...]:
@@ -107,10 +109,12 @@ def touching(workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _entry(workspace: Workspace, given: str | None) -> Entry:
-    name = workspace.series.find(given) if given else workspace.stack.top
-    if name is None:
+    if given:
+        return workspace.series.entry(workspace.series.find(given))
+    if workspace.stack.top is None:
         raise NothingToDo("No patches applied")
-    return workspace.series.entry(name)
+    workspace.stack.require_order()
+    return workspace.series.entry(workspace.stack.top)
 
 
 def _checked(workspace: Workspace) -> dict[str, bool]:
@@ -120,10 +124,10 @@ def _checked(workspace: Workspace) -> dict[str, bool]:
     gate = Gate(workspace, lambda _: None)
     before = workspace.checkout.read_commit(workspace.pin_commit).tree
     found: dict[str, bool] = {}
-    for each in workspace.applied:
-        try:
+    try:
+        for each in workspace.applied:
             found[each.patch] = gate.passed(before, each.commit.tree, final=each.patch == workspace.stack.top)
-        except PqError:
-            found[each.patch] = False
-        before = each.commit.tree
+            before = each.commit.tree
+    except PqError:  # what the verdicts depend on is not to be had
+        return dict.fromkeys((each.patch for each in workspace.applied), False)
     return found

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
+from pq.core import paths
+from pq.core.patch import REGULAR
 from pq.core.tree import File, Tree
 from pq.errors import PqError
 from pq.repo import files
@@ -22,13 +23,14 @@ class FolderTree:
 
     def get(self, path: str) -> File | None:
         """The file at a path."""
-        found = files.read(files.at(self.root, path))
-        return found if found is not None and found.mode in (REGULAR, EXECUTABLE, SYMLINK) else None
+        return None if files.symlink_above(self.root, path) else files.read(files.at(self.root, path))
 
-    def is_folder(self, path: str) -> bool:
-        """Whether a folder stands at the path."""
+    def below(self, path: str) -> Iterable[str]:
+        """The paths of all files below a folder."""
         place = files.at(self.root, path)
-        return os.path.isdir(place) and not os.path.islink(place)
+        for folder, folders, names in os.walk(place) if not os.path.islink(place) else ():
+            for name in (*names, *(each for each in folders if os.path.islink(os.path.join(folder, each)))):
+                yield f"{path}/{paths.text(os.fsencode(os.path.relpath(os.path.join(folder, name), place)))}"
 
 
 @dataclass(slots=True)
@@ -47,9 +49,9 @@ class WheelTree:
         content = files.get(path, files.get(path.partition("/")[2]))
         return None if content is None else File(REGULAR, content)
 
-    def is_folder(self, path: str) -> bool:
-        """Whether a folder stands at the path."""
-        return any(name.startswith(f"{path}/") for name in self._files())
+    def below(self, path: str) -> Iterable[str]:
+        """The paths of all files below a folder."""
+        return (name for name in self._files() if name.startswith(f"{path}/"))
 
     def _files(self) -> Mapping[str, bytes]:
         if self._read is None:
@@ -68,20 +70,19 @@ class WheelTree:
 class Overlay:
     """A tree with changes on top that are nowhere but in memory."""
 
-    below: Tree
+    lower: Tree
     changes: dict[str, File | None] = field(default_factory=dict)
     seen: dict[str, File | None] = field(default_factory=dict)
 
     def get(self, path: str) -> File | None:
-        """The file at a path; read once from the tree below."""
+        """The file at a path; read once from the tree under it."""
         if path in self.changes:
             return self.changes[path]
         if path not in self.seen:
-            self.seen[path] = self.below.get(path)
+            self.seen[path] = self.lower.get(path)
         return self.seen[path]
 
-    def is_folder(self, path: str) -> bool:
-        """Whether a folder stands at the path."""
-        return any(
-            file is not None and name.startswith(f"{path}/") for name, file in self.changes.items()
-        ) or self.below.is_folder(path)
+    def below(self, path: str) -> Iterable[str]:
+        """The paths of all files below a folder."""
+        yield from (each for each in self.lower.below(path) if each not in self.changes)
+        yield from (each for each, file in self.changes.items() if file is not None and each.startswith(f"{path}/"))

@@ -47,6 +47,8 @@ def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Outc
         if built.refused is not None:
             tell(built.refused)
             return Outcome.REFUSED
+        if empty := tuple(applying.patch for applying in built.applying if applying.empty):
+            tell(events.Empty(empty))
         return _gate(workspace, list(built.candidates), tell)
 
 

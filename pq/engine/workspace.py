@@ -134,7 +134,7 @@ class Workspace:
         """Keep a second pq out of the checkout, and first settle what an interrupted one left."""
         with self.checkout.mover.locked():
             if recovery := self.checkout.mover.recover():
-                tell(events.Recovered(recovery.back, recovery.left))
+                tell(events.Recovered(recovery.back, recovery.left, recovery.moved))
             yield
 
 

@@ -31,6 +31,7 @@ from pq.repo.worktree import Worktree
 
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
+_OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
@@ -88,14 +89,10 @@ class Checkout:
             commit = commits.read(self.objects, oid)
             patch = commits.as_patch(commit)
             if not commit.parents:
-                raise NotClean(
-                    f"The checkout does not stand on the pin {pin[:12]}", hint="pq setup shows what the series is made for"
-                )
+                raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint=_OTHER_PIN)
             if patch is None or len(commit.parents) > 1:
                 if not self.repository.descendant_of(pygit2.Oid(hex=oid), pygit2.Oid(hex=pin)):
-                    raise NotClean(
-                        f"The checkout does not stand on the pin {pin[:12]}", hint="is this the checkout of this series?"
-                    )
+                    raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint=_OTHER_PIN)
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",
@@ -127,6 +124,12 @@ class Checkout:
             return None if reference is None else str(reference.peel(pygit2.Commit).id)
         except (pygit2.GitError, ValueError):
             return None
+
+    def releases(self) -> tuple[str, ...]:
+        """The commits of all releases that were set up."""
+        return tuple(
+            str(ref.peel(pygit2.Commit).id) for ref in self.repository.references.iterator() if ref.name.startswith(_RELEASES)
+        )
 
     def set_release(self, name: str, commit: str) -> None:
         """Write down the commit of a release."""
@@ -179,7 +182,7 @@ class Checkout:
         self.objects.flush()
         if self.branch(series) is None:
             self.repository.references.create(branch_of(series), pygit2.Oid(hex=commit))
-        run("switch", "--quiet", branch_of(series).removeprefix("refs/heads/"), cwd=self.root)
+        run("switch", "--quiet", "--no-overwrite-ignore", branch_of(series).removeprefix("refs/heads/"), cwd=self.root)
 
     def commits_in(self, spec: str) -> tuple[str, ...]:
         """The commits of a range, the oldest first. Raises PqError where git knows no such range."""

@@ -5,6 +5,7 @@ The message is the patch's description and, as its last paragraph, the trailers:
     Pq-Patch: <name>
     Pq-Digest: sha256:<of the patch file>
     Pq-Options: <-p and -R, where the series says other than -p1>
+    Pq-Fuzz: <how many context lines had to differ, where that was allowed and needed>
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pq.core.header import Description
 
 IDENTITY = ("pq", "pq@localhost")
-_TRAILER = re.compile(rb"Pq-(Patch|Digest|Options): ([^\n]*)")
+_TRAILER = re.compile(rb"Pq-(Patch|Digest|Options|Fuzz): ([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class PatchCommit:
     commit: Commit
     patch: str
     identity: str
+    fuzz: int = 0
 
     @property
     def digest(self) -> str:
@@ -77,14 +79,21 @@ def as_patch(commit: Commit) -> PatchCommit | None:
     if "Patch" not in trailers or not trailers.get("Digest", "").startswith("sha256:"):
         return None
     digest = trailers["Digest"].removeprefix("sha256:")
-    return PatchCommit(commit, trailers["Patch"], f"{digest} {trailers.get('Options', '')}".strip())
+    fuzz = trailers.get("Fuzz", "0")
+    return PatchCommit(
+        commit, trailers["Patch"], f"{digest} {trailers.get('Options', '')}".strip(), int(fuzz) if fuzz.isdecimal() else 0
+    )
 
 
-def write_patch(objects: Objects, *, tree: str, parent: Commit, entry: Entry, digest: str, described: Description) -> Commit:
+def write_patch(
+    objects: Objects, *, tree: str, parent: Commit, entry: Entry, digest: str, described: Description, fuzz: int = 0
+) -> Commit:
     """Make the commit of a patch. Author and date come from the patch, or are pq's identity and the parent's date."""
     trailers = [f"Pq-Patch: {entry.name}", f"Pq-Digest: sha256:{digest}"]
     if options := _options(entry):
         trailers.append(f"Pq-Options: {options}")
+    if fuzz:
+        trailers.append(f"Pq-Fuzz: {fuzz}")
     message = f"{described.message or entry.name}\n\n" + "\n".join(trailers) + "\n"
     author = (described.name or described.address, described.address) if described.name or described.address else IDENTITY
     return write(objects, tree=tree, parents=(parent.oid,), author=author, date=described.date or parent.date, message=message)
@@ -107,5 +116,8 @@ def _options(entry: Entry) -> str:
 
 
 def _minutes(zone: str) -> int:
-    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    digits = zone[1:5]
+    if len(digits) < 4 or not digits.isdecimal():
+        return 0  # git reads such a zone as UTC, too
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
     return -minutes if zone.startswith("-") else minutes

@@ -1,6 +1,7 @@
-"""Files below a root, one at a time: a name holds what it held or what it is to hold, whatever happens.
+"""Files below a root, one at a time: a name holds what it held or what it is to hold, whatever stops the process.
 
-Paths are as patches write them: `/` between components, bytes that are not UTF-8 as surrogates. Modes are git's.
+Paths are as patches write them: `/` between components, bytes that are not UTF-8 as surrogates. Modes are git's. A new content is
+written beside its place, under a name with a token that nobody else has; who writes down the token can drop what a killed process left.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -15,8 +17,7 @@ from pq.core import paths
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK
 from pq.core.tree import File
 
-_SUFFIX = b".pq-new"
-_LONGEST = 255 - len(_SUFFIX) - 1  # bytes of a name, on the file systems of today
+_LONGEST = 255  # bytes of a name, on the file systems of today
 
 
 def at(root: Path, path: str) -> str:
@@ -44,15 +45,19 @@ def symlink_above(root: Path, path: str) -> str | None:
     return next((above for above in paths.above(path) if os.path.islink(at(root, above))), None)
 
 
-def put(place: str, file: File, *, permissions: int | None = None) -> None:
+def new_token() -> str:
+    """A token for the names of temporary files."""
+    return secrets.token_hex(6)
+
+
+def put(place: str, file: File, token: str, *, permissions: int | None = None) -> None:
     """Put a file in its place by one rename, with the permissions or the usual ones. An empty folder in its place goes."""
     os.makedirs(os.path.dirname(place), exist_ok=True)
     if os.path.isdir(place) and not os.path.islink(place):
         for folder, _, _ in os.walk(place, topdown=False):
             os.rmdir(folder)
-    temporary = _temporary(place)
+    temporary = _temporary(place, token)
     try:
-        drop_temporary(place)
         if file.mode == SYMLINK:
             os.symlink(file.content, os.fsencode(temporary))
         else:
@@ -64,9 +69,9 @@ def put(place: str, file: File, *, permissions: int | None = None) -> None:
         os.replace(temporary, place)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            drop_temporary(place)
+            drop_temporary(place, token)
         if isinstance(error, OSError):
-            error.filename = error.filename or place
+            error.filename = place
         raise
 
 
@@ -80,10 +85,10 @@ def remove(root: Path, path: str) -> None:
             break
 
 
-def drop_temporary(place: str) -> None:
+def drop_temporary(place: str, token: str) -> None:
     """Drop what an interrupted `put` left beside a place."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        os.unlink(_temporary(place))
+        os.unlink(_temporary(place, token))
 
 
 def drop_empty(folder: str | Path) -> bool:
@@ -96,7 +101,10 @@ def drop_empty(folder: str | Path) -> bool:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file or folder for this process alone, without waiting; whether it could. The lock goes with the process."""
+    """Lock an open file or folder for this process alone, without waiting; whether it could.
+
+    The lock goes with the process: Python opens files so that no process that it starts inherits them.
+    """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -106,7 +114,7 @@ def try_lock(handle: int) -> bool:
 
 def write_synced(place: Path, content: bytes) -> None:
     """Replace a file: its name holds the old bytes or the new ones, also after a loss of power."""
-    temporary = place.with_name(place.name + ".new")
+    temporary = place.with_name(f".{place.name}.pq-new")
     try:
         with open(temporary, "wb") as file:
             file.write(content)
@@ -130,7 +138,8 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _temporary(place: str) -> str:
-    """Beside the place, so that a rename does; cut where two names of the greatest length would be too long."""
+def _temporary(place: str, token: str) -> str:
+    """Beside the place, so that a rename does; cut where the name would be too long."""
     folder, name = os.path.split(os.fsencode(place))
-    return os.fsdecode(os.path.join(folder, b"." + name[:_LONGEST] + _SUFFIX))
+    suffix = f".{token}.pq-new".encode()
+    return os.fsdecode(os.path.join(folder, b"." + name[: _LONGEST - 1 - len(suffix)] + suffix))

@@ -10,6 +10,7 @@ import hashlib
 import struct
 import subprocess
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pygit2
@@ -163,10 +164,12 @@ class GitTree:
         node = self.objects.node(self.oid, path)
         return None if node is None or node[0] == FOLDER else File(node[0], self.objects.read(node[1]))
 
-    def is_folder(self, path: str) -> bool:
-        """Whether a folder stands at the path."""
+    def below(self, path: str) -> Iterable[str]:
+        """The paths of all files below a folder."""
         node = self.objects.node(self.oid, path)
-        return node is not None and node[0] == FOLDER
+        if node is None or node[0] != FOLDER:
+            return ()
+        return (f"{path}/{name}" for name in self.objects.difference(self.objects.write("tree", b""), node[1]))
 
     def with_changes(self, changes: dict[str, File | None]) -> GitTree:
         """The tree after a patch."""

@@ -4,7 +4,8 @@ Order: journal, files of the checkout, index, files of the queue, refs, journal 
 operations, and every operation sets it. Killed before it, the next command takes all back; killed behind it, all is done already. The
 journal (`pq/journal.json` in the git folder) is::
 
-    {"operation": <commit id>, "reverse": <whether it is taken back>, "refs": [[<name>, <id or null>, <id or null>], …]}
+    {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
+     "refs": [[<name>, <id or null>, <id or null>], …]}
 
 with the refs in their order, as they were and are to be; the first is the branch. It is complete or absent: it is synced before a file is
 touched, and an unreadable one means that none was. Its time is set anew before index and branch are written: a lock file of git's that
@@ -43,10 +44,14 @@ _OWN_LOCK = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What an interrupted move was brought to: `back` to the old state or on to the new one. `left` are files that were neither."""
+    """What an interrupted move was brought to: `back` to the old state or on to the new one. `left` are files that were neither.
+
+    `moved`: the branch was neither, so that everything was left as it is.
+    """
 
     back: bool
-    left: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +94,11 @@ class Mover:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep a second pq out. The lock file says which process has it."""
+        """Keep a second pq out of the repository, whose refs all its worktrees share. The lock file says which process has it."""
         self.folder.mkdir(exist_ok=True)
-        with open(os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666), "r+b") as lock:
+        shared = self._shared_folder / "pq"
+        shared.mkdir(exist_ok=True)
+        with open(os.open(shared / "lock", os.O_RDWR | os.O_CREAT, 0o666), "r+b") as lock:
             if not files.try_lock(lock.fileno()):
                 by = lock.read().decode(errors="replace")
                 raise NotClean(
@@ -111,14 +118,15 @@ class Mover:
         switch = self.require_clear(move.before, move.after)
         self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
         refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
-        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs})
+        token = files.new_token()
+        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs, "token": token})
         try:
-            self.worktree.switch_files(switch.files)
+            self.worktree.switch_files(switch.files, token)
             os.utime(self._journal)
             self.worktree.switch_index(switch.index)
             for path, (old, new) in switch.queue.items():
                 self._require_queue(path, old)
-                self._put_queue(path, new)
+                self._put_queue(path, new, token)
             os.utime(self._journal)
             for ref in move.refs:
                 self._set(ref)
@@ -140,7 +148,7 @@ class Mover:
         if blocking := self.worktree.in_the_way(switch.files, switch.index):
             raise NotClean(
                 f"unrefreshed changes are in the way: {', '.join(blocking)}",
-                hint=f"git -C {self.worktree.root} stash puts them aside, git -C {self.worktree.root} diff shows them",
+                hint=f"git -C {self.worktree.root} stash -a puts them aside, git -C {self.worktree.root} status --ignored shows them",
             )
         for path, (old, _) in switch.queue.items():
             self._require_queue(path, old)
@@ -157,13 +165,16 @@ class Mover:
     def _settle(self) -> Recovery:
         """Bring everything to one side of the commit point. A journal that can't be read was never complete: nothing was changed yet."""
         journal = self._read_journal()
-        left: tuple[str, ...] = ()
-        done = False
-        if journal is not None:
-            done = self._target(journal.refs[-1].name) == journal.refs[-1].new
-            left = () if done else self._take_back(journal)
+        if journal is None:
+            recovery = Recovery(back=True)
+        elif self._target(journal.refs[-1].name) == journal.refs[-1].new:
+            recovery = Recovery(back=False)
+        elif self._target(journal.refs[0].name) not in (journal.refs[0].old, journal.refs[0].new):
+            recovery = Recovery(back=False, moved=True)
+        else:
+            recovery = Recovery(back=True, left=self._take_back(journal))
         self._forget()
-        return Recovery(not done, left)
+        return recovery
 
     def _take_back(self, journal: _Journal) -> tuple[str, ...]:
         """Undo what a move did so far; what somebody else touched meanwhile is left, and named."""
@@ -176,17 +187,15 @@ class Mover:
                 f"an interrupted command can't be taken back: {error.fact}",
                 hint=f"git -C {self.worktree.root} status shows what it left; commands work again",
             ) from None
-        branch = journal.refs[0]
-        if self._target(branch.name) not in (branch.old, branch.new):
-            return tuple(switch.files)
         for ref in reversed(journal.refs):
             if self._target(ref.name) == ref.new:
                 self._set(RefChange(ref.name, ref.new, ref.old))
-        left = list(self.worktree.switch_back(switch.files, switch.index))
+        left = list(self.worktree.switch_back(switch.files, switch.index, journal.token))
         for path, (old, new) in switch.queue.items():
+            files.drop_temporary(files.at(self.queue, path), journal.token)
             now = self._queue_file(path)
             if now == new != old:
-                self._put_queue(path, old)
+                self._put_queue(path, old, journal.token)
             elif now != old:
                 left.append(path)
         return tuple(left)
@@ -196,7 +205,7 @@ class Mover:
         try:
             said = json.loads(self._journal.read_bytes())
             refs = tuple(RefChange(*ref) for ref in said["refs"])
-            journal = _Journal(said["operation"], said["reverse"], refs)
+            journal = _Journal(said["operation"], said["reverse"], refs, str(said["token"]))
             ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
             complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -255,13 +264,13 @@ class Mover:
         if files.symlink_above(self.queue, path) is not None or self._queue_file(path) != content:
             raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
 
-    def _put_queue(self, path: str, content: bytes | None) -> None:
+    def _put_queue(self, path: str, content: bytes | None, token: str) -> None:
         if content is None:
             files.remove(self.queue, path)
         else:
             place = files.at(self.queue, path)
             mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else None
-            files.put(place, File(REGULAR, content), permissions=mode)
+            files.put(place, File(REGULAR, content), token, permissions=mode)
 
     def _drop_dead_locks(self) -> None:
         """Only pq writes refs below refs/pq, and only with its lock; git locks them for moments when it packs refs."""
@@ -299,3 +308,4 @@ class _Journal:
     operation: str
     reverse: bool
     refs: tuple[RefChange, ...]
+    token: str

@@ -69,7 +69,7 @@ class Worktree:
         self.switch_index({path: (None, nodes[path]) for path in new})
         return new
 
-    def switch_files(self, changes: Changes) -> None:
+    def switch_files(self, changes: Changes, token: str) -> None:
         """Make the files what the switch puts there, which is something else than what is there."""
         for path, (old, new) in sorted(changes.items(), reverse=True):
             if new is None:
@@ -78,7 +78,7 @@ class Worktree:
         for path, (old, new) in changes.items():
             if new is not None:
                 self._require(path, old)
-                files.put(files.at(self.root, path), File(new[0], self.objects.read(new[1])))
+                files.put(files.at(self.root, path), File(new[0], self.objects.read(new[1])), token)
 
     def switch_index(self, changes: Changes) -> None:
         """Make the index what the switch puts there, as the files are."""
@@ -96,7 +96,7 @@ class Worktree:
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
             ) from None
 
-    def switch_back(self, changes: Changes, indexed: Changes) -> tuple[str, ...]:
+    def switch_back(self, changes: Changes, indexed: Changes, token: str) -> tuple[str, ...]:
         """Undo a switch of files and index that was interrupted; the paths that are neither old nor new, which are left alone."""
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
@@ -104,13 +104,13 @@ class Worktree:
         foreign = {link for link in links if link not in changes or self.node(link) != changes[link][1]}
         for path, (old, new) in changes.items():
             if links.isdisjoint(above(path)):
-                files.drop_temporary(files.at(self.root, path))
+                files.drop_temporary(files.at(self.root, path), token)
             now = self._there(path, links)
             if now in (old, new) and foreign.isdisjoint(above(path)):
                 back[path] = (now, old)
             else:
                 strange.append(path)
-        self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old})
+        self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old}, token)
         self.switch_index({path: (new, old) for path, (old, new) in indexed.items() if path not in strange})
         return tuple(strange)
 

@@ -8,14 +8,18 @@ file in the wheel: pip says no upload date, and this one is in the bytes that ev
 from __future__ import annotations
 
 import calendar
+import contextlib
+import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.utils import parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 from pq.core import paths
 from pq.core.patch import EXECUTABLE, REGULAR
@@ -67,30 +71,40 @@ def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], No
     """The wheel of a release, from `folder` if it is there already. Raises PqError with pip's words."""
     found = _find(name, version, folder)
     if found is None:
-        folder.mkdir(parents=True, exist_ok=True)
         progress(f"fetching {name} {version}")
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
-        done = subprocess.run(
-            [*command, "--dest", str(folder), f"{name}=={version}"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        found = _find(name, version, folder)
-        if done.returncode or found is None:
-            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            raise PqError(
-                f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}",
-                hint="is there such a release, and a way to the package index?",
-            )
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as partial:
+            _download(name, version, Path(partial))
+            fetched = _find(name, version, Path(partial))
+            if fetched is None:
+                raise PqError(f"pip fetched something else than {name} {version}", hint="see pip's configuration")
+            found = folder / fetched.name
+            os.replace(fetched, found)
     return Wheel(found)
 
 
+def _download(name: str, version: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, "--dest", str(folder), f"{name}=={version}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise PqError(
+            f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}",
+            hint="is there such a release, and a way to the package index?",
+        )
+
+
 def _find(name: str, version: str, folder: Path) -> Path | None:
-    wanted = (name.lower().replace("_", "-"), version)
+    """The wheel of a release in a folder; one that is cut, or that has no name of a wheel, is none."""
     for path in sorted(folder.glob("*.whl")):
-        found = parse_wheel_filename(path.name)
-        if (str(found[0]), str(found[1])) == wanted:
-            return path
+        with contextlib.suppress(InvalidWheelFilename, InvalidVersion):
+            found = parse_wheel_filename(path.name)
+            if found[0] == canonicalize_name(name) and found[1] == Version(version) and zipfile.is_zipfile(path):
+                return path
     return None

@@ -126,7 +126,9 @@ def test_the_first_patch_to_blame_is_named(checked: World) -> None:
 def test_a_release_that_fails_already_is_not_blamed_on_a_patch(checked: World) -> None:
     configure(checked, modules=["pkg.nowhere"])
 
-    assert "the tree below this patch fails already: ModuleNotFoundError" in _rejected(checked, MODULE + b"x = 1\n")
+    assert "the tree below this patch fails already (is [check] in pq.toml right?): ModuleNotFoundError" in _rejected(
+        checked, MODULE + b"x = 1\n"
+    )
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", "/bin/true", "nowhere-python"])
@@ -136,8 +138,8 @@ def test_an_interpreter_that_cant_be_run_lets_nothing_through(checked: World, py
     said = _push_only(checked)
 
     assert said.code == 4
-    assert said.err.startswith(f"pq: the interpreter of the import check can't be run: {python} (")
-    assert said.err.endswith("hint: pq setup, or set [check] python in pq.toml\n")
+    assert said.err.startswith(f"pq: the interpreter of the import check can't be run: {python} ")
+    assert said.err.endswith("hint: set [check] python in pq.toml to one that runs\n")
 
 
 def _push_only(world: World) -> Result:

@@ -303,12 +303,8 @@ def test_inside_another_git_repository_nothing_is_skipped(site: World) -> None:
     git(site.root, "init", "-q")
     (site.root / ".gitignore").write_bytes(b"site/\n")
 
-    by_git = subprocess.run(
-        ["git", "apply", "-p1", "--directory=queue/site/nowhere", "limit.patch"], cwd=site.queue, capture_output=True, check=False
-    )
     said = site.pq("apply", "../limit.patch", cwd=site.queue / "site")
 
-    assert by_git.returncode != 0 or SETTINGS in _site(site)["pkg/settings.py"]
     assert said.code == 0
     assert b"return 10" in _site(site)["pkg/settings.py"]
     assert git(site.root, "status", "--porcelain", "--ignored", "queue/site") == "!! queue/site/\n"
@@ -401,7 +397,7 @@ def test_a_wheel_as_base_does_too(similar: World, inside: str) -> None:
 def test_a_base_that_is_none_is_named(similar: World, base: str) -> None:
     said = _apply(similar, "model.patch", "--base", base)
 
-    assert said.code in (1, 64)
+    assert said.code == 64
     assert base in said.err
     assert _edited(similar) == []
 
@@ -427,14 +423,14 @@ def test_a_symlink_in_the_way_is_not_followed(site: World) -> None:
 
     said = _apply(site, "limit.patch")
 
-    assert said.code in (3, 5)
+    assert said.code == 3
     assert "pkg is a symlink" in said.err
     assert (outside / "settings.py").read_bytes() == SETTINGS
 
 
 def test_files_whose_names_look_like_temporary_ones_come_back(site: World) -> None:
     """What pq names its own temporary files, a user may name a file of hers."""
-    names = ("a", "a.new", ".a.pq-new.txt", "record.json")
+    names = ("a", "a.new", ".a.pq-new", "record.json")
     for name in names:
         (site.queue / "site" / name).write_bytes(name.encode() + b"\n")
     before = _site(site)
@@ -452,12 +448,13 @@ def test_files_whose_names_look_like_temporary_ones_come_back(site: World) -> No
 @pytest.mark.parametrize("state", ["applied", "pending"])
 def test_a_record_that_came_with_the_folder_leads_nowhere(site: World, state: str) -> None:
     """Law 9: an archive can bring a `.pq/` that says, under the digest of a known patch, what to put back where."""
-    key = hashlib.sha256(hashlib.sha256(LIMIT).digest()).hexdigest()[:16]
+    key = hashlib.sha256(hashlib.sha256(LIMIT).digest() + (1).to_bytes(2)).hexdigest()[:16]
     kept = site.queue / "site" / ".pq" / key
     (kept / "before").mkdir(parents=True)
-    (kept / "evil").write_bytes(b"evil\n")
-    said_of = {"before": blob_id(b"evil\n"), "mode": 0o100644, "after": None}
-    (kept / "record.json").write_text(json.dumps({"state": state, "files": {"../evil": said_of}}))
+    (kept / "before" / "evil").write_bytes(b"evil\n")
+    said_of = {"before": [REGULAR, blob_id(b"evil\n")], "after": None}
+    record = {"state": state, "token": "ab12", "folders": [], "files": {"before/../../../../evil": said_of}}
+    (kept / "record.json").write_text(json.dumps(record))
 
     said = _apply(site, "-R", "limit.patch")
 
@@ -495,21 +492,20 @@ def test_no_patch_leads_out_of_the_folder(site: World, path: bytes) -> None:
 
     said = _apply(site, "limit.patch", "out.patch")
 
-    assert said.code in (1, 3), said
+    assert said.code == 1
     assert not (site.queue / "out.txt").exists()
     _unchanged(site, said, said.code)
 
 
 def test_a_folder_that_cant_be_written_stays_whole(site: World) -> None:
     """The second of two files can't be written: the first is taken back, and the error says which."""
-    (site.queue / "site" / "numbers.txt").rename(site.queue / "site" / "pkg" / "numbers.txt")
-    (site.queue / "two.patch").write_bytes(LIMIT + FIVE.replace(b"numbers.txt", b"pkg/" + b"n" * 250))
-    (site.queue / "site" / "pkg" / ("n" * 250)).write_bytes(NUMBERS)
+    big = b"diff --git a/big b/big\nnew file mode 100644\n--- /dev/null\n+++ b/big\n@@ -0,0 +1,1000 @@\n" + b"+12345678\n" * 1000
+    (site.queue / "two.patch").write_bytes(LIMIT + big)
     before = _site(site)
+    command = f"ulimit -f 4; exec {sys.executable} -m pq apply --onto site two.patch"
 
-    said = site.process("apply", "--onto", "site", "two.patch")
+    done = subprocess.run(["bash", "-c", command], cwd=site.queue, capture_output=True, text=True, check=False)
 
-    assert said.code in (0, 1)
-    if said.code:
-        assert os.strerror(errno.ENAMETOOLONG) in said.err
-        assert _site(site) == before
+    assert done.returncode == 1
+    assert f"site/big: {os.strerror(errno.EFBIG)}" in done.stderr
+    assert _site(site) == before

@@ -81,7 +81,7 @@ def test_names_in_the_middle(stacked: World) -> None:
 
     assert _said(stacked, "top") == (0, "one.patch\n", "")
     assert _said(stacked, "applied") == (0, "one.patch\n", "")
-    assert _said(stacked, "previous") == (2, "", "pq: No patch stands before it\n")
+    assert _said(stacked, "previous") == (2, "", "pq: No patch stands before one.patch\n")
     assert _said(stacked, "next") == (0, "two.patch\n", "")
     assert _said(stacked, "unapplied") == (0, "two.patch\n", "")
     assert _said(stacked, "series", "-v") == (0, "= one.patch\n  two.patch\n", "")
@@ -204,7 +204,7 @@ def test_a_patch_file_edited_since_it_was_pushed_is_drift(stacked: World) -> Non
     code, _, err = _said(stacked, "push")
 
     assert (code, err) == (5, "pq: Patch one.patch was changed since it was pushed\nhint: pq pop -a, then push again\n")
-    assert "Changed since it was pushed: one.patch; pq pop and pq push put it on as it is now\n" in stacked.pq("status").out
+    assert "Changed since it was pushed: one.patch\nhint: pq pop -a, then push again\n" in stacked.pq("status").out
     assert _said(stacked, "check") == (
         0,
         "All checks passed: one.patch\n",

@@ -123,15 +123,17 @@ def test_what_was_merged_is_taken_back_without_what_was_kept(folder: Path, seale
 
 
 def test_a_base_is_read_only_where_it_is_needed(folder: Path) -> None:
-    """A patch that only makes new files has no base; where there should be one, its absence is said."""
+    """A patch that only makes new files has no base; where there should be one, what is none is said."""
     new, changed = (
         _patch(folder, b"x = 1\n", "new.py").rename(folder.parent / "new.patch"),
         _patch(folder, _parser("alpha", "gamma")),
     )
     (folder / "args.py").write_bytes(_parser("zeta", "alpha", "beta", "gamma"))
 
-    made = _apply(folder, new, "--base", "nowhere.whl")
-    refused = _apply(folder, changed, "--base", "nowhere.whl")
+    base = folder.parent / "no.whl"
+    base.write_bytes(b"no wheel")
+    made = _apply(folder, new, "--base", str(base))
+    refused = _apply(folder, changed, "--base", str(base))
 
     assert (made.code, (folder / "new.py").read_bytes()) == (0, b"x = 1\n")
-    assert (refused.code, "nowhere.whl can't be read as a wheel" in refused.err) == (1, True)
+    assert (refused.code, "no.whl can't be read as a wheel" in refused.err) == (1, True)

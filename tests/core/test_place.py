@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pq.core.place import How, HunkPlace, Landed, Placed, Reason, Refused, on_base, place
+from pq.core.place import How, HunkPlace, Landed, Placed, Reason, Refused, place
 from tests.core.diffs import content, only, plain, put, recorded, refusal
 
 TEN = b"".join(b"line %d\n" % n for n in range(1, 11))
@@ -183,13 +183,6 @@ def test_no_fuzz_on_the_base() -> None:
 
     assert isinstance(found, Placed)
     assert (found.how, [hunk.fuzz for hunk in found.hunks]) == (How.FUZZED, [1])
-
-
-def test_a_file_on_its_base() -> None:
-    assert on_base(only(plain(TEN, FIVE)), TEN) == FIVE
-    assert on_base(only(plain(TEN, FIVE, context=0)), TEN) == FIVE
-    assert on_base(only(plain(TEN, FIVE).replace(b"\n", b"\r\n")), TEN) == FIVE
-    assert on_base(only(plain(TEN, FIVE)), FIVE) is None
 
 
 # -- step 3: nothing else is known ----------------------------------------------------------------------------------

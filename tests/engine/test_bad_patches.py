@@ -141,15 +141,18 @@ def test_a_patch_reaches_no_file_behind_a_symlink(world: World) -> None:
     assert world.files()["pkg/module.py"].endswith(MODULE)
 
 
-def test_an_empty_patch_is_a_note_of_its_own(world: World) -> None:
-    world.add("empty.patch", b"Only words.\n")
+@pytest.mark.parametrize(
+    ("content", "what"), [(b"", "appears to be empty, applied"), (b"Only words.\n", "holds text, but no diff, applied")]
+)
+def test_an_empty_patch_is_a_note_of_its_own(world: World, content: bytes, what: str) -> None:
+    world.add("empty.patch", content)
 
     pushed = world.pq("push")
+    verified = world.pq("verify")
 
-    assert (pushed.code, pushed.out) == (
-        0,
-        "Applying patch empty.patch\nPatch empty.patch appears to be empty, applied\nNow at patch empty.patch\n",
-    )
+    assert pushed.code == 0
+    assert pushed.out == f"Applying patch empty.patch\nPatch empty.patch {what}\nNow at patch empty.patch\n"
+    assert (verified.out, verified.err) == ("All checks passed: empty.patch\n", "pq: there is no diff in empty.patch\n")
 
 
 def _without_checkout(files: dict[str, bytes]) -> dict[str, bytes]:

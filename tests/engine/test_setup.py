@@ -35,7 +35,7 @@ def test_init_lays_out_a_queue(fresh: World) -> None:
 
     assert said.code == 0
     assert said.out == (
-        "Made pq.toml\nMade series/v1\nMade hooks/pre-apply\nMade .gitattributes\nMade .gitignore\nNow pq setup fetches the release\n"
+        "Made pq.toml\nMade series/v1\nMade hooks/pre-apply\nMade .gitattributes\nMade .gitignore\nMade patches/\nNow pq setup fetches the release\n"
     )
     assert fresh.series.read_bytes() == b"# pq-pin: v1\n"
     assert os.access(fresh.queue / "hooks" / "pre-apply", os.X_OK)
@@ -251,7 +251,7 @@ def test_setup_does_not_switch_over_edits(stacked: World) -> None:
     with nothing_changed(stacked):
         said = stacked.pq("setup")
 
-    assert said.code in (1, 5)
+    assert said.code == 1, said
     assert "numbers.txt" in said.err
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pq.core import patch_reader
 from pq.core.lines import Lines, split_lines
 from pq.core.patch import Action, FilePatch, Hunk
-from pq.core.place import HunkPlace, Placed, Reason, Refused, on_base, place
+from pq.core.place import HunkPlace, Placed, Reason, Refused, place
 from tests.core.diffs import content, only, plain, recorded
 from tests.property.texts import edited, folders, git_diff, look_alikes, near, odd, seldom
 
@@ -23,7 +23,6 @@ def test_a_recorded_patch_makes_new_of_old_and_old_of_new(pair: tuple[bytes, byt
 
     assert content(place(file, old)) == new
     assert content(place(file.reversed(), new)) == old
-    assert on_base(file, old) == new
     assert place(file, new) == Refused(Reason.LANDED)
 
 

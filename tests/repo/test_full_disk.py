@@ -153,6 +153,6 @@ def test_a_single_folder_that_is_read_only_takes_nothing_else_along(stacked: Wor
         folder.chmod(0o755)
 
     assert pushed.code == 1
-    assert "pkg/.module.py.pq-new: Permission denied" in pushed.err
+    assert "pkg/module.py: Permission denied" in pushed.err
     assert stacked.pq("top").code == 2
     assert git(stacked.checkout, "status", "--porcelain") == ""

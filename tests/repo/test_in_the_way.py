@@ -122,7 +122,7 @@ def test_nothing_is_said_to_be_applied_where_edits_are_in_the_way(stacked: World
     place = stacked.checkout
     assert said.err == (
         "pq: unrefreshed changes are in the way: numbers.txt\n"
-        f"hint: git -C {place} stash puts them aside, git -C {place} diff shows them\n"
+        f"hint: git -C {place} stash -a puts them aside, git -C {place} status --ignored shows them\n"
     )
 
 

@@ -126,7 +126,7 @@ def test_with_the_old_release_as_base_it_is_a_conflict(sglang: SGLang, tmp_path:
 
     assert applied.code == 3
     assert "hunk 1" in applied.err
-    assert "upstream changed the same lines" in applied.err
+    assert "these lines were changed since the patch was made" in applied.err
     assert snapshot(tmp_path / "site") == before
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import platformdirs
 import pytest
 
+from pq.upstream import pypi
 from tests.conftest import MODULE, World, git
 from tests.laws import stands_at
 
@@ -127,3 +129,21 @@ def test_a_wheel_writes_nothing_outside(queue: World, index: Path, name: str) ->
     assert f"pq: toy-1.0-py3-none-any.whl may not hold {name}: " in said.err
     assert not [place for place in queue.root.rglob("evil*") if place.is_file()]
     assert not list(queue.queue.glob(".checkout*"))
+
+
+def test_what_is_no_whole_wheel_in_the_cache_is_passed_over(queue: World) -> None:
+    """A fetch that was killed, or a file of somebody else's."""
+    wheels = platformdirs.user_cache_path("pq") / "wheels"
+    wheels.mkdir(parents=True)
+    (wheels / "toy-1.0-py3-none-any.whl").write_bytes(b"PK\x03\x04 cut")
+    (wheels / "Aodd.whl").write_bytes(b"")
+
+    assert queue.pq("setup").code == 0
+
+    assert zipfile.is_zipfile(wheels / "toy-1.0-py3-none-any.whl")
+    assert sorted(place.name for place in wheels.iterdir()) == ["Aodd.whl", "toy-1.0-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize(("name", "version"), [("Toy", "1.0"), ("toy", "1.0.0"), ("toy", "v1.0")])
+def test_a_wheel_is_found_under_any_spelling(index: Path, name: str, version: str) -> None:
+    assert pypi.fetch(name, version, index, progress=pytest.fail).path.parent == index
