@@ -58,6 +58,7 @@ def refresh_command(settings: Settings, patch: str | None, files: tuple[str, ...
 @click.option("-z", "unrefreshed", is_flag=True, help="Only what is not refreshed yet.")
 @click.option("-P", "patch", metavar="PATCH", help="Of this applied patch; else of the top one with what is not refreshed.")
 @click.option("--combine", metavar="PATCH", help="Of all from PATCH on together; - is the lowest.")
+@click.option("--snapshot", is_flag=True, help="From what pq snapshot remembered.")
 @click.option("-R", "reverse", is_flag=True, help="The other way round.")
 @click.option("--color", type=click.Choice(["always", "auto", "never"]), default="auto", show_default=True)
 @click.pass_obj
@@ -67,18 +68,27 @@ def diff_command(
     unrefreshed: bool,
     patch: str | None,
     combine: str | None,
+    snapshot: bool,
     reverse: bool,
     color: str,
 ) -> None:
     """Print what the top patch changes as the checkout stands, in FILEs or in all."""
     workspace = settings.workspace()
-    asked = diffs.Asked(patch, combine, unrefreshed, reverse, named_paths(settings, workspace, files))
+    asked = diffs.Asked(patch, combine, unrefreshed, snapshot, reverse, named_paths(settings, workspace, files))
     content = diffs.diff(workspace, asked)
     if settings.report.as_json:
         settings.report.result("diff", content, ())
     else:
         shown = color == "always" or (color == "auto" and sys.stdout.isatty())
         settings.report.raw(_colored(content) if shown else content)
+
+
+@click.command("snapshot", cls=Command)
+@click.option("-d", "drop", is_flag=True, help="Drop it.")
+@click.pass_obj
+def snapshot_command(settings: Settings, drop: bool) -> None:
+    """Remember the files of the checkout as they stand, for pq diff --snapshot."""
+    diffs.snapshot(settings.workspace(), drop=drop, tell=settings.report)
 
 
 @click.command("delete", cls=Command)

@@ -58,7 +58,7 @@ def apply_command(
         only_check=only_check,
         reverse=reverse,
     )
-    settings.report.problem(refusals.problem_lines(endings, based=base is not None))
+    settings.report.problem(refusals.problem_lines(endings, based=base is not None, reverse=reverse))
     settings.report.done("patches", endings, refusals.ending_lines(endings, reverse=reverse))
     found = {ending.ending for ending in endings}
     if found == {Ending.ALREADY}:

@@ -29,9 +29,10 @@ _MODULES = {
     "pq.cli.checks": ("check", "verify"),
     "pq.cli.prepare": ("init", "setup"),
     "pq.cli.folder": ("apply",),
-    "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove"),
+    "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove", "snapshot"),
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
     "pq.cli.intake": ("import", "fold", "fork"),
+    "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
     "pq.cli.history": ("undo", "redo", "log"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}

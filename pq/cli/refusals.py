@@ -11,7 +11,7 @@ from pq.engine.events import Ending, PatchEnding
 _SHOWN_LINES = 8
 
 
-def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
+def refusal_lines(patch: str, file: str, failed: Failed, *, reverse: bool = False) -> list[str]:
     """Why a patch does not belong there."""
     if failed.landed:
         return [
@@ -20,7 +20,7 @@ def refusal_lines(patch: str, file: str, failed: Failed) -> list[str]:
         ]
     lines = [f"pq: Patch {patch} does not apply; none of its files was changed"]
     for refusal in failed.refusals:
-        lines += [f"  {line}" for line in _refused(refusal, file)]
+        lines += [f"  {line}" for line in _refused(refusal, file, reverse=reverse)]
     if failed.fitting:
         lines.append(f"  ({failed.fitting} other {'file fits' if failed.fitting == 1 else 'files fit'})")
     if all(refusal.refused.reason is Reason.MISSING for refusal in failed.refusals):
@@ -61,12 +61,12 @@ def ending_lines(endings: Sequence[PatchEnding], *, reverse: bool) -> list[str]:
     return lines
 
 
-def problem_lines(endings: Sequence[PatchEnding], *, based: bool) -> list[str]:
+def problem_lines(endings: Sequence[PatchEnding], *, based: bool, reverse: bool) -> list[str]:
     """Why `pq apply` changed nothing."""
     lines: list[str] = []
     for ending in endings:
         if ending.ending is Ending.CONFLICT and ending.failed is not None:
-            lines += refusal_lines(ending.patch, ending.patch, ending.failed)
+            lines += refusal_lines(ending.patch, ending.patch, ending.failed, reverse=reverse)
             lines += [] if based else _base_hint(ending.failed)
         elif ending.ending is Ending.REJECTED:
             lines.append(f"pq: Patch {ending.patch} is rejected; nothing was changed")
@@ -82,12 +82,13 @@ def _base_hint(failed: Failed) -> list[str]:
     return ["hint: --base says what the patch was made against, so that it is carried over"]
 
 
-def _refused(refusal: Refusal, patch_file: str) -> list[str]:
+def _refused(refusal: Refusal, patch_file: str, *, reverse: bool) -> list[str]:
     refused = refusal.refused
     hunk = refused.hunk
     where = f"hunk {hunk.number} ({patch_file}:{hunk.line})" if hunk else "the patch"
     at = f"{refusal.path}:{refused.lines[0]}" if refused.lines else refusal.path
-    return [f"{at}: {where}: {_because(refused)}", *_evidence(refused)]
+    because = "it is not there" if reverse and refused.reason is Reason.LANDED else _because(refused)
+    return [f"{at}: {where}: {because}", *_evidence(refused)]
 
 
 def _because(refused: Refused) -> str:

@@ -203,6 +203,8 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Importing patch {patch}"]
         case events.Forked(patch, name):
             return [f"Fork of patch {patch} to patch {name}"]
+        case events.Left(files):
+            return [f"Unrefreshed still: {file}" for file in files]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):

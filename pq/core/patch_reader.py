@@ -65,6 +65,7 @@ class _Section:
 
     line: int
     names: tuple[bytes | None, bytes | None] = (None, None)
+    named: int | None = None
     said: dict[str, str] = field(default_factory=dict)
     git: bool = False
     crlf: bool = False
@@ -179,7 +180,7 @@ class _Reader:
 
     def _names(self, section: _Section) -> None:
         old, new = (paths.named(self._peek(self.at + offset)[4:], git=section.git) for offset in (0, 1))
-        section.names = (old, new)
+        section.names, section.named = (old, new), self.at
         self.at += 2
 
     # -- hunks --------------------------------------------------------------------------------------------------
@@ -341,7 +342,8 @@ class _Reader:
                 section.line,
                 hint=f"-p{max(self.strip - 1, 0)} leaves more of it; a series has it behind the patch's name",
             )
-        old_path, new_path = (self._safe(name, section.line) for name in stripped)
+        lines = (section.line, section.line) if section.named is None else (section.named, section.named + 1)
+        old_path, new_path = (self._safe(name, line) for name, line in zip(stripped, lines, strict=True))
         if action is Action.CREATE:
             return None, new_path or old_path
         if action is Action.DELETE:

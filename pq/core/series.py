@@ -226,6 +226,8 @@ def _entry(line: bytes, number: int, file: str) -> Entry | None:
     if not words or words[0].group().startswith(b"#"):
         return None
     name = _text(words[0].group())
+    if name.startswith("/") or ".." in name.split("/"):
+        raise _error("the name of a patch may not lead out of the patches folder", file, number, line, words[0].start())
     if b"\0" in line:
         raise _error("a series line can't hold a NUL byte", file, number, line, line.index(b"\0"))
     strip, reverse = 1, False

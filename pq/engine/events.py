@@ -182,6 +182,13 @@ class Forked:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """Edits of these files are unrefreshed still."""
+
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation was taken back, or (`again`) made again."""
 
@@ -237,6 +244,7 @@ Edited = (
     | Split
     | Imported
     | Forked
+    | Left
     | Undone
 )
 Event = (

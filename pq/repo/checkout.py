@@ -169,6 +169,14 @@ class Checkout:
             return
         self.repository.references.create(_KNOWN + series, pygit2.Oid(hex=tip), force=True)
 
+    def set_ref(self, name: str, commit: str | None) -> None:
+        """Set a ref of pq's own, or delete it."""
+        self.objects.flush()
+        if commit is not None:
+            self.repository.references.create(name, pygit2.Oid(hex=commit), force=True)
+        elif name in self.repository.references:
+            self.repository.references.delete(name)
+
     def branch(self, series: str) -> str | None:
         """The commit of the branch of a series, if there is one."""
         return self.ref(branch_of(series))
