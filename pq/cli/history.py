@@ -7,7 +7,8 @@ import datetime
 import click
 
 from pq.cli.main import Command, Settings
-from pq.engine import history
+from pq.cli.move import EXIT_CODES
+from pq.engine import history, repair
 
 
 @click.command("undo", cls=Command)
@@ -26,6 +27,13 @@ def redo_command(settings: Settings, count: int) -> None:
     """Make the operation again that was undone last, or the last N."""
     for _ in range(count):
         history.redo(settings.workspace(), settings.report)
+
+
+@click.command("repair", cls=Command)
+@click.pass_obj
+def repair_command(settings: Settings) -> int:
+    """Bring commits and patch files together, after plain git on the branch or an edit of the file of an applied patch."""
+    return EXIT_CODES[repair.repair(settings.workspace(), settings.report)]
 
 
 @click.command("log", cls=Command)

@@ -33,7 +33,7 @@ _MODULES = {
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
     "pq.cli.intake": ("import", "fold", "fork"),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
-    "pq.cli.history": ("undo", "redo", "log"),
+    "pq.cli.history": ("undo", "redo", "log", "repair"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}
 

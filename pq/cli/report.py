@@ -205,6 +205,11 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Fork of patch {patch} to patch {name}"]
         case events.Left(files):
             return [f"Unrefreshed still: {file}" for file in files]
+        case events.Repaired(adopted, refreshed, again_applied):
+            lines = [f"Patch {name} was made of a commit" for name in adopted]
+            lines += [f"Patch {name} was written from its commit" for name in refreshed]
+            lines += [f"Patch {name} was applied anew from its file" for name in again_applied]
+            return lines or ["The series has the order of the commits"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):
@@ -242,7 +247,11 @@ def status_lines(status: Status) -> list[str]:
     lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]
     lines += [f"Changed since it was pushed: {name}" for name in status.edited]
     if status.edited:
-        lines.append(f"hint: pq {f'goto {status.below}' if status.below else 'pop -a'}, then push again")
+        lines.append(
+            f"hint: pq repair applies the files as they are now; so does pq {f'goto {status.below}' if status.below else 'pop -a'}, then push"
+        )
+    lines += [f"Commit changed by other means: {name}" for name in status.reworked]
+    lines += ["hint: pq repair takes that into the files"] if status.reworked else []
     lines += [status.disorder] if status.disorder else []
     lines += [f"In the series, but without a file: {name}" for name in status.missing]
     lines += [f"In no series: {name}" for name in status.unlisted]

@@ -61,6 +61,15 @@ def read(header: bytes) -> Description:
     return Description(_plain(name) or None, _plain(address), _date(_field(fields, "Date")), " ".join(subject.split()), body)
 
 
+def date_line(described: Description) -> list[str]:
+    """The mail field of a date, if there is one."""
+    if described.date is None:
+        return []
+    seconds, minutes = described.date
+    zone = datetime.timezone(datetime.timedelta(minutes=minutes))
+    return [f"Date: {email.utils.format_datetime(datetime.datetime.fromtimestamp(seconds, zone))}"]
+
+
 def _value(fields: email.message.Message, name: str) -> str:
     """A field as it stands there. What email can't decode it hands over as a Header, of which only the chunks keep the bytes."""
     value = fields.get(name, "")

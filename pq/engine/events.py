@@ -189,6 +189,15 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
+class Repaired:
+    """Commits and files are one: patches made of commits, files written from commits, patches applied anew from their files."""
+
+    adopted: tuple[str, ...]
+    refreshed: tuple[str, ...]
+    again: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation was taken back, or (`again`) made again."""
 
@@ -245,6 +254,7 @@ Edited = (
     | Imported
     | Forked
     | Left
+    | Repaired
     | Undone
 )
 Event = (

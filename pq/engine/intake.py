@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pq.core import header, patch_reader
+from pq.core import header, patch_reader, paths
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Layer
@@ -77,7 +77,7 @@ def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming
         commit = commits.read(objects, oid)
         if len(commit.parents) != 1:
             raise PqError(f"commit {oid[:12]} is a merge or has no parent", hint="import the commits that it merges")
-        content = _mail_header(objects, oid) + carry.diff(objects, commits.read(objects, commit.parents[0]).tree, commit.tree)
+        content = mail_header(objects, oid) + carry.diff(objects, commits.read(objects, commit.parents[0]).tree, commit.tree)
         subject = commit.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
         found.append(Incoming(_free(prefix, subject, [each.name for each in found]), content))
     if not found:
@@ -135,6 +135,12 @@ def _require_patch(incoming: Incoming, strip: int) -> None:
         raise PqError(f"{incoming.name} holds no diff", hint="is it the right file?")
 
 
+def free_name(workspace: Workspace, prefix: str, subject: str, taken: Sequence[str]) -> str:
+    """A name made of a subject that neither these nor a file have."""
+    files = [name for name in workspace.queue.unlisted() if name not in taken]
+    return _free(prefix, subject, [*taken, *files])
+
+
 def _free(prefix: str, subject: str, taken: Sequence[str]) -> str:
     """A name made of a subject, as git names the files of format-patch."""
     slug = _NO_SLUG.sub("-", subject).strip("-.")[:_LONGEST].strip("-.") or "patch"
@@ -154,15 +160,16 @@ def _next_name(workspace: Workspace, old: str) -> str:
             return name
 
 
-def _mail_header(objects: Objects, oid: str) -> bytes:
-    """Author, date and message of a commit as mail fields and text."""
+def mail_header(objects: Objects, oid: str, text: str | None = None) -> bytes:
+    """Author, date and message of a commit, or another text, as mail fields and text."""
     head, _, message = objects.read(oid).partition(b"\n\n")
+    message = message if text is None else paths.raw(text)
     author = next(line[7:] for line in head.split(b"\n") if line.startswith(b"author "))
     who, seconds, zone = author.rsplit(b" ", 2)
     date = _dated(int(seconds), zone)
     subject, _, body = message.strip(b"\n").partition(b"\n")
-    text = b"From: " + who + b"\nDate: " + date + b"\nSubject: " + subject + b"\n\n"
-    return text + (body.strip(b"\n") + b"\n\n" if body.strip() else b"")
+    fields = b"From: " + who + b"\nDate: " + date + b"\nSubject: " + subject + b"\n\n"
+    return fields + (body.strip(b"\n") + b"\n\n" if body.strip() else b"")
 
 
 def _dated(seconds: int, zone: bytes) -> bytes:

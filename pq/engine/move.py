@@ -42,6 +42,7 @@ def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
 
 def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell, *, dry_run: bool = False) -> Outcome:
     """Take these patches, top first, off the stack."""
+    workspace.require_own()
     left = workspace.applied[: len(workspace.applied) - len(names)]
     commit = left[-1].commit.oid if left else workspace.pin_commit
     if dry_run:

@@ -30,6 +30,7 @@ def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> 
 
 
 def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
+    workspace.require_own()
     if edited := workspace.edited():
         below = workspace.stack.below(edited[0])
         raise NotClean(

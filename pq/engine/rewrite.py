@@ -39,6 +39,7 @@ class Plan:
 def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
     """The applied patches from a number on, as the series and their files have them. Raises NotClean where these differ from the stack."""
     workspace.stack.require_order()
+    workspace.require_own()
     if edited := workspace.edited():
         raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq pop and pq push put it on as it is now")
     found = []
@@ -57,12 +58,8 @@ def ground(workspace: Workspace, number: int) -> str:
 
 def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Outcome:
     """Make the commits, ask the gate if files of the checkout change, and do it all as one operation."""
-    parent = _commit_below(workspace, plan.below)
-    candidates = []
-    for layer in plan.layers:
-        made = _commit(workspace, layer, parent)
-        candidates.append(Candidate(layer.entry.name, parent.tree, made))
-        parent = made
+    candidates = built(workspace, plan)
+    parent = candidates[-1].commit if candidates else _commit_below(workspace, plan.below)
     head = workspace.state(workspace.head)
     before = State(head.head, plan.edits or head.files, {path: _bytes(workspace, path) for path in plan.queue})
     after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
@@ -70,9 +67,20 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
         tell(rejected)
         return Outcome.REJECTED
     history.do(workspace, before, after)
-    names = [*workspace.stack.applied[: plan.below], *(layer.entry.name for layer in plan.layers)]
+    names = [*(workspace.stack.applied[: plan.below] if plan.below else ()), *(layer.entry.name for layer in plan.layers)]
     workspace.remember(parent.oid, names)
     return Outcome.DONE
+
+
+def built(workspace: Workspace, plan: Plan) -> tuple[Candidate, ...]:
+    """The layers of a plan as commits."""
+    parent = _commit_below(workspace, plan.below)
+    candidates: list[Candidate] = []
+    for layer in plan.layers:
+        made = _commit(workspace, layer, parent)
+        candidates.append(Candidate(layer.entry.name, parent.tree, made))
+        parent = made
+    return tuple(candidates)
 
 
 def queue_changes(workspace: Workspace, series: Series, changed: Sequence[Layer]) -> dict[str, bytes | None]:

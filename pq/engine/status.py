@@ -28,7 +28,7 @@ class PatchState:
 class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
-    `below` is the patch under the lowest edited one; `disorder` says where the applied patches are not the first of the series.
+    `reworked` are applied patches whose commits were changed by other means; `below` is the patch under the lowest edited one; `disorder` says where the applied patches are not the first of the series.
     """
 
     series: str
@@ -39,6 +39,7 @@ class Status:
     unrefreshed: tuple[str, ...]
     edited: tuple[str, ...]
     below: str | None
+    reworked: tuple[str, ...]
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
     disorder: str | None
@@ -56,6 +57,7 @@ def read(workspace: Workspace) -> Status:
         patches=patches(workspace),
         unrefreshed=workspace.checkout.unrefreshed(),
         edited=(edited := tuple(name for name in workspace.edited() if name not in missing)),
+        reworked=tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
         below=workspace.stack.below(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),

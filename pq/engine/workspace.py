@@ -114,6 +114,14 @@ class Workspace:
                 found.append(applied.patch)
         return tuple(found)
 
+    def require_own(self) -> None:
+        """Raise NotClean where the commit of an applied patch was amended, rebased or reworded with plain git."""
+        for applied in self.applied:
+            if not applied.commit.own:
+                raise NotClean(
+                    f"The commit of patch {applied.patch} was changed by other means", hint="pq repair takes that into its file"
+                )
+
     def remember(self, commit: str, names: Sequence[str]) -> None:
         """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""
         with contextlib.suppress(OSError):

@@ -96,9 +96,24 @@ class Checkout:
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",
-                    hint=f"git -C {self.root} reset --soft {oid[:12]}~1 makes unrefreshed changes of it",
+                    hint="pq repair makes a patch of it",
                 )
             found.append(patch)
+            oid = commit.parents[0]
+        return tuple(reversed(found))
+
+    def commits_above(self, head: str, pin: str) -> tuple[Commit, ...]:
+        """All commits from the pin to `head`, lowest first, whoever made them. Raises NotClean for a merge, and where the pin is not below."""
+        found: list[Commit] = []
+        oid = head
+        while oid != pin:
+            commit = commits.read(self.objects, oid)
+            if len(commit.parents) != 1:
+                what = "is a merge" if commit.parents else "does not stand on the pin"
+                raise NotClean(
+                    f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else "git rebase makes a line of it"
+                )
+            found.append(commit)
             oid = commit.parents[0]
         return tuple(reversed(found))
 

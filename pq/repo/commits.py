@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from pq.core.header import Description
 
 IDENTITY = ("pq", "pq@localhost")
+_OWN = b"%s <%s> " % (IDENTITY[0].encode(), IDENTITY[1].encode())
 _TRAILER = re.compile(rb"Pq-(Patch|Digest|Options|Fuzz): ([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What pq reads of a commit. `date` is the author's: seconds since 1970, minutes east of UTC."""
+    """What pq reads of a commit. `date` is the author's: seconds since 1970, minutes east of UTC; `own`: pq made it, and nobody since."""
 
     oid: str
     tree: str
     parents: tuple[str, ...]
     date: tuple[int, int]
     message: bytes
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def read(objects: Objects, oid: str) -> Commit:
         parents=tuple(value.decode() for key, value in fields if key == b"parent"),
         date=(int(seconds), _minutes(zone.decode())),
         message=message,
+        own=next(value for key, value in fields if key == b"committer").startswith(_OWN),
     )
 
 
@@ -83,6 +86,12 @@ def as_patch(commit: Commit) -> PatchCommit | None:
     return PatchCommit(
         commit, trailers["Patch"], f"{digest} {trailers.get('Options', '')}".strip(), int(fuzz) if fuzz.isdecimal() else 0
     )
+
+
+def without_trailers(message: bytes) -> bytes:
+    """A message without the paragraph of pq's trailers at its end."""
+    text, _, last = message.rstrip(b"\n").rpartition(b"\n\n")
+    return text if _TRAILER.match(last) else message
 
 
 def write_patch(

@@ -204,7 +204,10 @@ def test_a_patch_file_edited_since_it_was_pushed_is_drift(stacked: World) -> Non
     code, _, err = _said(stacked, "push")
 
     assert (code, err) == (5, "pq: Patch one.patch was changed since it was pushed\nhint: pq pop -a, then push again\n")
-    assert "Changed since it was pushed: one.patch\nhint: pq pop -a, then push again\n" in stacked.pq("status").out
+    assert (
+        "Changed since it was pushed: one.patch\nhint: pq repair applies the files as they are now; so does pq pop -a, then push\n"
+        in stacked.pq("status").out
+    )
     assert _said(stacked, "check") == (
         0,
         "All checks passed: one.patch\n",
