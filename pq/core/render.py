@@ -14,6 +14,7 @@ from patiencediff import PatienceSequenceMatcher
 
 from pq.core import binary, paths, scope
 from pq.core.lines import Lines, blob_id, split_lines
+from pq.core.patch import SYMLINK
 from pq.core.tree import File
 
 _CONTEXT = 3
@@ -41,6 +42,10 @@ def render(changes: Iterable[FileChange]) -> bytes:
 
 def _file(change: FileChange) -> Iterator[bytes]:
     old, new = change.old, change.new
+    if old is not None and new is not None and (old.mode == SYMLINK) != (new.mode == SYMLINK):
+        yield from _file(FileChange(change.old_path, change.old_path, old, None))  # as git: one goes, another one comes
+        yield from _file(FileChange(change.new_path, change.new_path, None, new))
+        return
     a, b = paths.quote(f"a/{change.old_path}"), paths.quote(f"b/{change.new_path}")
     before, after = (b"" if file is None else file.content for file in (old, new))
     yield b"diff --git %s %s\n" % (a, b)

@@ -178,7 +178,11 @@ def test_a_patch_name_that_leads_out_of_the_folder_is_refused(stacked: World, na
     with nothing_changed(stacked):
         said = stacked.pq("push", "-a")
 
-    _refused(said, f"Patch name {name} leads out of patches", "edit series/v1")
+    assert said.code == 1
+    assert said.err == (
+        "pq: series/v1:4: the name of a patch may not lead out of the patches folder\n"
+        f"    {name}\n    ^\nhint: edit line 4 of series/v1\n"
+    )
 
 
 def test_a_name_that_two_patches_answer_to_is_ambiguous(stacked: World) -> None:

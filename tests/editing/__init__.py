@@ -1,0 +1,1 @@
+"""Editing the queue: new, refresh and all that moves patches about."""
