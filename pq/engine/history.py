@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 
@@ -80,8 +81,9 @@ def _line(workspace: Workspace, oid: str | None) -> Iterator[Logged]:
 
 
 def _remember(workspace: Workspace, state: State) -> None:
-    stack = workspace.checkout.stack(state.head, workspace.pin_commit)
-    workspace.remember(state.head, [patch.patch for patch in stack])
+    with contextlib.suppress(NotClean):  # a commit that is no patch may stand there again
+        stack = workspace.checkout.stack(state.head, workspace.pin_commit)
+        workspace.remember(state.head, [patch.patch for patch in stack])
 
 
 def _require_at(workspace: Workspace, state: State) -> None:

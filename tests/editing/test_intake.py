@@ -1,0 +1,150 @@
+"""import, fold, fork and header: patches and texts that come from elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from tests.conftest import World, git
+from tests.editing.conftest import change, listed, patch
+from tests.laws import nothing_changed, stands_at
+
+FAR = "--- a/f.txt\n+++ b/f.txt\n@@ -37,4 +37,4 @@\n line 37\n-line 38\n+far\n line 39\n line 40\n"
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
+    """What stands on standard input."""
+    stream = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+    return stream
+
+
+def test_patch_files_come_behind_the_top(three: World) -> None:
+    three.pq("pop")
+    (three.root / "one.patch").write_text(FAR)
+    (three.root / "two.diff").write_text(FAR.replace("a/f.txt", "f.txt").replace("b/f.txt", "f.txt"))
+
+    assert three.pq("import", "../one.patch").out == "Importing patch one.patch\n"
+    assert three.pq("import", "-p0", "../two.diff").code == 0
+
+    assert three.series.read_text().splitlines()[1:] == ["a.patch", "b.patch", "two.diff -p0", "one.patch", "c.patch"]
+    assert (three.queue / "patches" / "one.patch").read_text() == FAR
+
+
+def test_what_is_there_is_not_written_over(three: World) -> None:
+    (three.root / "c.patch").write_text(FAR)
+    (three.root / "bad.patch").write_text("no diff\n")
+
+    with nothing_changed(three):
+        assert three.pq("import", "../c.patch").code == 1
+        assert three.pq("import", "-f", "../c.patch").code == 1
+        assert three.pq("import", "../bad.patch").code == 1
+        assert three.pq("import", "../nowhere.patch").code == 1
+    three.pq("pop")
+    assert three.pq("import", "-f", "../c.patch").code == 0
+    assert patch(three, "c.patch") == FAR
+
+
+def test_a_mailbox_is_as_many_patches(desk: World) -> None:
+    upstream = desk.upstream
+    for number in (3, 4, 5):
+        text = (upstream / "f.txt").read_text().replace(f"line {number}\n", f"mail {number}\n")
+        (upstream / "f.txt").write_text(text)
+        git(upstream, "commit", "-qam", f"change: line {number}, größer")
+    (desk.root / "box").write_text(git(upstream, "format-patch", "--stdout", "-3"))
+
+    assert desk.pq("import", "../box").code == 0
+
+    assert listed(desk) == [f"change-line-{number}-gr-er.patch" for number in (3, 4, 5)]
+    assert desk.pq("push", "-a").code == 0
+    assert (desk.checkout / "f.txt").read_text() == (upstream / "f.txt").read_text()
+    assert git(desk.checkout, "log", "-1", "--format=%an %s").strip() == "Ada change: line 5, größer"
+
+
+def test_a_range_of_commits_is_as_many_patches(desk: World) -> None:
+    git(desk.checkout, "switch", "-q", "-c", "work")
+    for number in (3, 4):
+        change(desk, number, f"commit {number}")
+        git(desk.checkout, "commit", "-qam", f"commit {number}\n\nWhy not.")
+    wanted = (desk.checkout / "f.txt").read_text()
+    git(desk.checkout, "switch", "-q", "pq/v1")
+
+    assert desk.pq("import", "pq/v1..work").code == 0
+
+    assert listed(desk) == ["commit-3.patch", "commit-4.patch"]
+    assert desk.pq("push", "-a").code == 0
+    assert (desk.checkout / "f.txt").read_text() == wanted
+    assert git(desk.checkout, "log", "-1", "--format=%b").startswith("Why not.\n")
+    assert desk.pq("import", "work..work").code == 2
+
+
+def test_standard_input(desk: World, typed: io.BytesIO) -> None:
+    typed.write(FAR.encode())
+    typed.seek(0)
+
+    assert desk.pq("import", "-P", "x.patch", "-").code == 0
+
+    assert patch(desk, "x.patch") == FAR
+
+
+@pytest.mark.parametrize("words", [(), ("-R",)])
+def test_fold_puts_a_patch_into_the_top(three: World, typed: io.BytesIO, words: tuple[str, ...]) -> None:
+    text = FAR
+    if words:
+        text = FAR.replace("-line 38", "-far").replace("+far\n", "+line 38\n")
+    typed.write(text.encode())
+    typed.seek(0)
+
+    assert three.pq("fold", *words).out == "Refreshed patch c.patch\n"
+
+    assert ("+far\n" in patch(three, "c.patch"), "+c 25\n" in patch(three, "c.patch")) == (True, True)
+    stands_at(three, "c.patch")
+
+
+def test_fold_of_what_does_not_fit(three: World, typed: io.BytesIO) -> None:
+    typed.write(FAR.replace("line 38", "line X").encode())
+    typed.seek(0)
+
+    with nothing_changed(three):
+        assert three.pq("fold").code == 3
+
+
+def test_fork_goes_on_with_a_copy(three: World) -> None:
+    text = patch(three, "c.patch")
+
+    assert three.pq("fork").out == "Fork of patch c.patch to patch c-2.patch\n"
+    change(three, 30, "thirty")
+    three.pq("refresh")
+
+    assert listed(three) == ["a.patch", "b.patch", "c-2.patch"]
+    assert patch(three, "c.patch") == text
+    assert three.pq("fork", "mine.patch").code == 0
+    stands_at(three, "mine.patch")
+
+
+def test_the_header_is_read_replaced_and_appended_to(three: World, typed: io.BytesIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    diff = patch(three, "b.patch")
+    typed.write(b"Subject: why\n\nBecause.\n\n")
+    typed.seek(0)
+
+    assert three.pq("header", "-r", "b").out == "Header of patch b.patch replaced\n"
+    assert three.pq("header", "b").out == "Subject: why\n\nBecause.\n\n"
+    assert patch(three, "b.patch") == "Subject: why\n\nBecause.\n\n" + diff
+    assert git(three.checkout, "log", "-1", "--format=%s", "HEAD~1").strip() == "why"
+    monkeypatch.setenv("EDITOR", "sed -i s/why/how/")
+    assert three.pq("header", "-e", "b").code == 0
+    assert three.pq("header", "b").out.startswith("Subject: how\n")
+    stands_at(three, "c.patch")
+
+
+def test_a_text_that_would_be_a_diff_is_no_header(three: World, typed: io.BytesIO) -> None:
+    typed.write(FAR.encode())
+    typed.seek(0)
+
+    with nothing_changed(three):
+        said = three.pq("header", "-r", "b")
+
+    assert said.code == 1

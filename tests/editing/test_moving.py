@@ -1,0 +1,192 @@
+"""float, sink, squash, spill, split, delete, rename, absorb: the same content in another order or other patches."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import World
+from tests.editing.conftest import change, listed, patch
+from tests.laws import nothing_changed, stands_at
+
+
+def _pops_and_pushes_to_the_same(world: World) -> None:
+    """What every one of these ends with: the series makes the same of the release again."""
+    full = world.files()
+    assert world.pq("pop", "-a").code == 0
+    assert world.pq("push", "-a").code == 0
+    assert world.files() == full
+
+
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        (("float", "a"), "bca"),
+        (("float", "b"), "acb"),
+        (("sink",), "cab"),
+        (("sink", "b"), "bac"),
+        (("sink", "c", "--to", "b"), "acb"),
+    ],
+)
+def test_patches_change_places(three: World, words: tuple[str, ...], order: str) -> None:
+    full = three.files()
+
+    assert three.pq(*words).code == 0
+
+    assert listed(three) == [f"{name}.patch" for name in order]
+    assert three.files() == full
+    stands_at(three, f"{order[-1]}.patch")
+    _pops_and_pushes_to_the_same(three)
+
+
+def test_a_patch_does_not_move_over_one_that_needs_it(three: World) -> None:
+    three.pq("new", "d.patch")
+    change(three, 5, "d on a")
+    three.pq("refresh")
+
+    with nothing_changed(three):
+        said = three.pq("float", "a")
+
+    assert said.code == 3
+    assert "Patch d.patch does not apply" in said.err
+
+
+def test_what_stands_already_is_nothing_to_do(three: World) -> None:
+    assert three.pq("float", "c").code == 2
+    assert three.pq("sink", "a").code == 2
+
+
+def test_squash_takes_patches_in(three: World) -> None:
+    full = three.files()
+
+    said = three.pq("squash", "c", "a")
+
+    assert said.out == "Patch a.patch has taken in c.patch\nPatch b.patch was carried over\n"
+    assert listed(three) == ["a.patch", "b.patch"]
+    assert ("+a 5\n" in patch(three, "a.patch"), "+c 25\n" in patch(three, "a.patch")) == (True, True)
+    assert not (three.queue / "patches" / "c.patch").exists()
+    assert three.files() == full
+    _pops_and_pushes_to_the_same(three)
+
+
+def test_spill_and_refresh_are_one_another_s_way_back(three: World) -> None:
+    text = patch(three, "c.patch")
+
+    assert three.pq("spill").out == "Changes to f.txt are no longer in patch c.patch\n"
+    assert "Unrefreshed: f.txt\n" in three.pq("status").out
+    assert three.pq("refresh").code == 0
+
+    assert patch(three, "c.patch") == text
+    stands_at(three, "c.patch")
+
+
+def test_split_by_file_and_by_hunk(three: World) -> None:
+    change(three, 1, "y = 2", name="m.py")
+    change(three, 38, "far")
+    three.pq("refresh", "b")
+    full = three.files()
+
+    assert three.pq("split", "-P", "b", "m.patch", "m.py").out == "Patch m.patch was split off, below b.patch\n"
+    assert three.pq("split", "-P", "b", "far.patch", "f.txt:2").code == 0
+
+    assert listed(three) == ["a.patch", "m.patch", "far.patch", "b.patch", "c.patch"]
+    assert [
+        "+y = 2\n" in patch(three, "m.patch"),
+        "+far\n" in patch(three, "far.patch"),
+        "+b 15\n" in patch(three, "b.patch"),
+    ] == [True] * 3
+    assert "far" not in patch(three, "b.patch")
+    assert three.files() == full
+    _pops_and_pushes_to_the_same(three)
+
+
+def test_a_split_of_nothing_or_of_all_is_refused(three: World) -> None:
+    with nothing_changed(three):
+        assert three.pq("split", "x.patch", "f.txt").code == 1
+        assert three.pq("split", "x.patch", "f.txt:9").code == 1
+        assert three.pq("split", "x.patch", "m.py").code == 1
+
+
+def test_delete_carries_over_what_is_above(three: World) -> None:
+    said = three.pq("delete", "-r", "b")
+
+    assert said.out == "Removed patch b.patch\nPatch c.patch was carried over\n"
+    assert listed(three) == ["a.patch", "c.patch"]
+    assert not (three.queue / "patches" / "b.patch").exists()
+    assert b"line 15\n" in (three.checkout / "f.txt").read_bytes()
+    _pops_and_pushes_to_the_same(three)
+
+
+def test_delete_of_what_others_need_stops(three: World) -> None:
+    three.pq("new", "d.patch")
+    change(three, 5, "d on a")
+    three.pq("refresh")
+
+    with nothing_changed(three):
+        assert three.pq("delete", "a").code == 3
+
+
+def test_delete_and_rename_of_patches_that_are_not_applied(three: World) -> None:
+    three.pq("pop", "-a")
+
+    assert three.pq("delete", "b").code == 0
+    assert three.pq("rename", "-P", "c", "sub/z.patch").out == "Patch c.patch renamed to sub/z.patch\n"
+
+    assert listed(three) == ["a.patch", "sub/z.patch"]
+    assert (three.queue / "patches" / "b.patch").exists()
+    assert three.pq("push", "-a").code == 0
+
+
+def test_rename_of_an_applied_patch(three: World) -> None:
+    assert three.pq("rename", "-P", "b", "other.patch").code == 0
+
+    assert three.pq("applied").out == "a.patch\nother.patch\nc.patch\n"
+    assert three.pq("rename", "a.patch").code == 1
+    stands_at(three, "c.patch")
+
+
+def test_absorb_gives_each_change_to_the_patch_of_its_lines(three: World) -> None:
+    change(three, 5, "a 5 again")
+    change(three, 25, "c 25 again")
+    change(three, 38, "nobody's")
+    edited = three.files()
+
+    said = three.pq("absorb")
+
+    assert said.out == (
+        "Refreshed patch a.patch\nRefreshed patch c.patch\nPatch b.patch was carried over\nUnrefreshed still: f.txt\n"
+    )
+    assert ("+a 5 again\n" in patch(three, "a.patch"), "+c 25 again\n" in patch(three, "c.patch")) == (True, True)
+    assert three.files() == edited
+    assert [line for line in three.pq("diff", "-z").out.splitlines() if line[:1] in "+-"][2:] == ["-line 38", "+nobody's"]
+    assert three.pq("undo").code == 0
+    assert three.files() == edited
+    assert "+a 5\n" in patch(three, "a.patch")
+
+
+def test_absorb_of_what_belongs_to_nobody(three: World) -> None:
+    change(three, 38, "nobody's")
+
+    with nothing_changed(three):
+        assert three.pq("absorb").code == 2
+
+
+def test_annotate_names_the_patch_of_each_line(three: World) -> None:
+    lines = three.pq("annotate", "f.txt").out.splitlines()
+
+    assert [lines[number - 1] for number in (4, 5, 15, 25)] == ["\tline 4", "1\ta 5", "2\tb 15", "3\tc 25"]
+    assert lines[40:] == ["", "1\ta.patch", "2\tb.patch", "3\tc.patch"]
+    assert three.pq("annotate", "-P", "a", "f.txt").out.splitlines()[-1] == "1\ta.patch"
+    assert three.pq("annotate", "nowhere").code == 1
+
+
+def test_the_graph_says_what_needs_what(three: World) -> None:
+    three.pq("new", "d.patch")
+    change(three, 6, "beside a")
+    three.pq("refresh")
+
+    by_files, by_lines = three.pq("graph").out, three.pq("graph", "--lines").out
+
+    assert by_files.count("->") == 6
+    assert [line.strip() for line in by_lines.splitlines() if "->" in line] == ["n3 -> n0;"]
+    assert three.pq("graph", "--reduce").out.count("->") == 3
+    assert '[label="f.txt"]' in three.pq("graph", "--edge-labels", "files").out
