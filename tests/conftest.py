@@ -14,8 +14,20 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pq.cli.main import run
+
+settings.register_profile(
+    "short", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Laws are tried on few inputs, always the same, unless `--hypothesis-profile=long` asks for many."""
+    settings.load_profile(config.getoption("--hypothesis-profile") or "short")
+
 
 PROJECT = Path(__file__).parent.parent
 _USER_CACHE = platformdirs.user_cache_path()

@@ -109,7 +109,7 @@ def test_options_stand_before_the_command_or_behind_it(stacked: World, words: tu
 
 
 @pytest.mark.parametrize(
-    ("prefix", "whole"), [("pu", "push"), ("po", "pop"), ("g", "goto"), ("to", "top"), ("nex", "next"), ("una", "unapplied")]
+    ("prefix", "whole"), [("pu", "push"), ("po", "pop"), ("go", "goto"), ("to", "top"), ("nex", "next"), ("una", "unapplied")]
 )
 def test_a_unique_beginning_is_enough(stacked: World, prefix: str, whole: str) -> None:
     assert f"Usage: pq {whole} " in stacked.pq(prefix, "--help").out

@@ -1,0 +1,320 @@
+"""Law 1 over random sequences: whatever is edited, refreshed, moved, popped and undone, the content is accounted for.
+
+Every edit writes a line that nobody else writes. The model knows which of these lines the user has, and that is all it knows: each stands
+in the checkout or in a patch file until the user overwrites, reverts or deletes it. Besides: a command that is refused changes nothing;
+one that only moves content about leaves the files as they are; undo brings back what was. At the end of a sequence `git apply` and quilt
+make the same of the patches, and popping and pushing them all does.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.conftest import Result, World, git, snapshot
+
+FILES = ("f.txt", "d/g.txt")
+LINES = 12
+EXAMPLES, STEPS = 60, 40
+NUMBERS = st.integers(0, 7)
+PLACES = st.integers(0, LINES - 1)
+HOW = st.sampled_from(["replace", "insert"])
+
+
+class Machine(RuleBasedStateMachine):
+    """A user at random."""
+
+    template: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="pq-machine-"))
+        shutil.copytree(self.template, self.folder, symlinks=True, dirs_exist_ok=True)
+        self.world = World(self.folder)
+        self.written: set[str] = set()
+        self.dropped: set[str] = set()
+        self.before: list[tuple[dict[str, bytes], dict[str, bytes]]] = []
+        self.count = 0
+
+    # what a user does with an editor
+
+    @initialize(edits=st.lists(st.tuples(st.sampled_from(FILES), PLACES, HOW), min_size=3, max_size=6))
+    def begin(self, edits: list[tuple[str, int, str]]) -> None:
+        """A stack to work on."""
+        for name, at, how in edits:
+            self.write(name, at, how)
+            self.refresh_as_new()
+
+    @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW)
+    def write(self, name: str, at: int, how: str) -> None:
+        place = self.world.checkout / name
+        lines = place.read_text().splitlines(keepends=True) if place.exists() else []
+        self.count += 1
+        token = f"token {self.count}.\n"
+        if how == "replace" and at < len(lines):
+            self.dropped |= {lines[at]}
+            lines[at] = token
+        else:
+            lines.insert(at, token)
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("".join(lines))
+        self.written.add(token)
+
+    @rule()
+    def write_new_file(self) -> None:
+        self.count += 1
+        token = f"token {self.count}.\n"
+        (self.world.checkout / f"new{self.count}.txt").write_text(token)
+        assert self.world.pq("add", f"new{self.count}.txt").code == 0
+        self.written.add(token)
+
+    # what only moves content about
+
+    @rule(number=NUMBERS)
+    def refresh(self, number: int) -> None:
+        self._moves("refresh", *self._one_of(self._applied(), number))
+
+    @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW, number=NUMBERS)
+    def write_and_refresh(self, name: str, at: int, how: str, number: int) -> None:
+        self.write(name, at, how)
+        self.refresh(number)
+
+    @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW)
+    def write_and_absorb(self, name: str, at: int, how: str) -> None:
+        self.write(name, at, how)
+        self.absorb()
+
+    @rule()
+    def refresh_as_new(self) -> None:
+        self._moves("refresh", "-z", self._name())
+
+    @rule()
+    def new(self) -> None:
+        self._moves("new", self._name())
+
+    @rule(number=NUMBERS)
+    def float_up(self, number: int) -> None:
+        self._moves("float", *self._one_of(self._applied(), number))
+
+    @rule(number=NUMBERS, below=NUMBERS)
+    def sink(self, number: int, below: int) -> None:
+        to = self._one_of(self._applied(), below)
+        self._moves("sink", *self._one_of(self._applied(), number), *(["--to", *to] if below % 2 and to else []))
+
+    @rule(one=NUMBERS, other=NUMBERS)
+    def squash(self, one: int, other: int) -> None:
+        self._moves("squash", *self._one_of(self._applied(), one), *self._one_of(self._applied(), other))
+
+    @rule(number=NUMBERS, name=st.sampled_from(FILES), hunk=st.integers(0, 2))
+    def split(self, number: int, name: str, hunk: int) -> None:
+        chosen = self._one_of(self._applied(), number)
+        self._moves("split", *(["-P", *chosen] if chosen else []), self._name(), f"{name}:{hunk}" if hunk else name)
+
+    @rule()
+    def spill(self) -> None:
+        self._moves("spill")
+
+    @rule()
+    def absorb(self) -> None:
+        self._moves("absorb")
+
+    @rule(number=NUMBERS)
+    def rename(self, number: int) -> None:
+        chosen = self._one_of(self._listed(), number)
+        self._moves("rename", *(["-P", *chosen] if chosen else []), self._name())
+
+    @rule()
+    def fork(self) -> None:
+        self._moves("fork", self._name())
+
+    @rule()
+    def repair(self) -> None:
+        self._moves("repair")
+
+    # what changes what stands in the checkout
+
+    @rule(count=st.integers(1, 3))
+    def pop(self, count: int) -> None:
+        self._runs("pop", str(count))
+
+    @rule(count=st.integers(1, 3))
+    def push(self, count: int) -> None:
+        self._runs("push", str(count))
+
+    @rule(number=NUMBERS)
+    def goto(self, number: int) -> None:
+        self._runs("goto", *self._one_of(self._listed(), number))
+
+    @rule(number=NUMBERS)
+    def delete(self, number: int) -> None:
+        chosen = self._one_of(self._listed(), number)
+        tokens = self._tokens()
+        if self._runs("delete", "-r", *chosen).code == 0:
+            self.dropped |= tokens - self._tokens()
+
+    @rule(name=st.sampled_from(FILES))
+    def revert(self, name: str) -> None:
+        tokens = self._tokens()
+        if self._runs("revert", name).code == 0:
+            self.dropped |= tokens - self._tokens()
+
+    @precondition(lambda self: self.before)
+    @rule()
+    def undo(self) -> None:
+        """Undo brings back what was, or says that edits are in the way; then nothing has changed."""
+        files, now = self._files(), self._queue()
+        said = self.world.pq("undo")
+        assert said.code in (0, 2, 5), said
+        if said.code:
+            assert (self._files(), self._queue()) == (files, now), said
+            return
+        before_files, before_queue = self.before.pop()
+        assert self._queue() == before_queue
+        touched = {name for name in files.keys() | before_files.keys() if files.get(name) != before_files.get(name)}
+        after = self._files()
+        assert all(after.get(name) in (files.get(name), before_files.get(name)) for name in touched)
+
+    # what always holds
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        missing = self.written - self.dropped - self._tokens()
+        assert not missing, missing
+
+    def teardown(self) -> None:
+        try:
+            self._witnesses()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _witnesses(self) -> None:
+        world = self.world
+        if "Unrefreshed" in world.pq("status").out:
+            assert world.pq("refresh", "-z", "last.patch").code == 0
+        applied, full = self._applied(), world.files()
+        for name in ("apply", "quilt"):
+            git(world.upstream, "checkout", "-q", "-f", "v1")
+            git(world.upstream, "clean", "-qfdx")
+            if name == "apply":
+                for patch in applied:
+                    if (world.queue / "patches" / patch).stat().st_size:
+                        git(world.upstream, "apply", "--allow-empty", str(world.queue / "patches" / patch))
+            elif applied:
+                self._quilt(applied)
+            assert _contents(world.upstream) == {path: content.partition(b" ")[2] for path, content in full.items()}, name
+        if applied:
+            assert world.pq("pop", "-a").code == 0
+            assert world.pq("goto", applied[-1]).code == 0
+        assert world.files() == full
+
+    def _quilt(self, applied: list[str]) -> None:
+        series = self.folder / "series"
+        filled = [name for name in applied if b"diff --git" in (self.world.queue / "patches" / name).read_bytes()]
+        series.write_text("".join(f"{name}\n" for name in filled))
+        command = [
+            "env",
+            f"QUILT_PATCHES={self.world.queue}/patches",
+            f"QUILT_SERIES={series}",
+            "quilt",
+            "--quiltrc",
+            "-",
+            "push",
+            "-a",
+            "-q",
+        ]
+        if filled:
+            done = subprocess.run(command, cwd=self.world.upstream, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done
+        shutil.rmtree(self.world.upstream / ".pc", ignore_errors=True)
+
+    # how it is asked
+
+    def _runs(self, *words: str) -> Result:
+        """Run a command; refused, it has changed nothing."""
+        before = self._files(), self._queue()
+        said = self.world.pq(*words)
+        assert said.code in (0, 1, 2, 3, 5, 64), said
+        if said.code:
+            assert (self._files(), self._queue()) == before, said
+        elif not said.out.startswith("Patch ") or "is unchanged" not in said.out:
+            self.before.append(before)
+        return said
+
+    def _moves(self, *words: str) -> None:
+        """Run a command that leaves the files as they are."""
+        before = self._files()
+        said = self._runs(*words)
+        assert self._files() == before, said
+
+    def _name(self) -> str:
+        self.count += 1
+        return f"p{self.count}.patch"
+
+    def _applied(self) -> list[str]:
+        return self.world.pq("applied").out.split()
+
+    def _listed(self) -> list[str]:
+        return self.world.pq("series").out.split()
+
+    def _one_of(self, names: list[str], number: int) -> list[str]:
+        return [names[number % len(names)]] if names else []
+
+    def _files(self) -> dict[str, bytes]:
+        return _contents(self.world.checkout)
+
+    def _queue(self) -> dict[str, bytes]:
+        kept = {"series": self.world.queue / "series", "patches": self.world.queue / "patches"}
+        return {f"{name}/{path}": content for name, place in kept.items() for path, content in snapshot(place).items()}
+
+    def _tokens(self) -> set[str]:
+        """The user's lines that stand in the checkout, or that a patch of the series adds or takes away."""
+        found = {
+            f"token {part.split(b'.')[0].decode()}.\n"
+            for content in self._files().values()
+            for part in content.split(b"token ")[1:]
+        }
+        for content in self._queue().values():
+            found |= {f"token {part.split(b'.')[0].decode()}.\n" for part in content.split(b"token ")[1:]}
+        return found
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for place in sorted(folder.rglob("*")):
+        name = place.relative_to(folder).as_posix()
+        if place.is_file() and not name.startswith(".git"):
+            found[name] = place.read_bytes()
+    return found
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    """A world that is set up, to be copied for each sequence."""
+    world = World(tmp_path / "template")
+    text = "".join(f"line {number}\n" for number in range(LINES))
+    world.release("v1", {name: text.encode() for name in FILES})
+    world.queue.mkdir()
+    assert world.pq("init", "--source", "../upstream", "--pin", "v1").code == 0
+    assert world.pq("setup").code == 0
+    return world.root
+
+
+def test_the_content_is_accounted_for(template: Path) -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    Machine.template = template
+    asked = settings.get_current_profile_name() == "long"
+    run: Callable[..., None] = run_state_machine_as_test
+    checked = list(HealthCheck)
+    run(
+        Machine,
+        settings=settings(max_examples=2000 if asked else EXAMPLES, stateful_step_count=STEPS, suppress_health_check=checked),
+    )
