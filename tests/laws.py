@@ -32,7 +32,7 @@ def refs(checkout: Path) -> str:
     return head + "".join(
         line
         for line in listed.splitlines(keepends=True)
-        if not any(kind in line for kind in ("refs/pq/known/", "refs/pq/operations/", "refs/pq/undone/"))
+        if not any(kind in line for kind in ("refs/pq/known/", "refs/pq/operations/", "refs/pq/undone/", "refs/pq/moving"))
     )
 
 
