@@ -12,8 +12,11 @@ def main() -> int:
         return 0
     import signal
 
-    from pq.cli.main import run
-
+    try:
+        from pq.cli.main import run
+    except KeyboardInterrupt:
+        sys.stderr.write("pq: interrupted\n")
+        return 130
     for number in (signal.SIGTERM, signal.SIGHUP):  # like Ctrl-C: what was begun is taken back, what was started is ended
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, signal.default_int_handler)

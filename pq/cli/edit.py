@@ -155,7 +155,7 @@ def revert_command(settings: Settings, files: tuple[str, ...]) -> int:
 def add_command(settings: Settings, files: tuple[str, ...]) -> None:
     """Have the next refresh take new FILEs, too. Files that git knows need no add."""
     workspace = settings.workspace()
-    added = edit.add(workspace, named_paths(settings, workspace, files))
+    added = edit.add(workspace, named_paths(settings, workspace, files), settings.report)
     settings.report.done("added", added, [f"File {path} added" for path in added])
 
 
@@ -169,7 +169,7 @@ def edit_command(settings: Settings, files: tuple[str, ...]) -> None:
     for path in paths:
         click.edit(filename=str(workspace.queue.checkout / path))
     there = tuple(path for path in paths if (workspace.queue.checkout / path).exists())
-    edit.add(workspace, there)
+    edit.add(workspace, there, settings.report)
 
 
 @click.command("remove", cls=Command)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import click
 
 from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
 from pq.engine import history, repair
+from pq.engine.events import Tell
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo
 
 
 @click.command("undo", cls=Command)
@@ -16,8 +20,7 @@ from pq.engine import history, repair
 @click.pass_obj
 def undo_command(settings: Settings, count: int) -> None:
     """Take back the last operation, or the last N: checkout, series and patch files together."""
-    for _ in range(count):
-        history.undo(settings.workspace(), settings.report)
+    _repeat(history.undo, settings, count)
 
 
 @click.command("redo", cls=Command)
@@ -25,8 +28,7 @@ def undo_command(settings: Settings, count: int) -> None:
 @click.pass_obj
 def redo_command(settings: Settings, count: int) -> None:
     """Make the operation again that was undone last, or the last N."""
-    for _ in range(count):
-        history.redo(settings.workspace(), settings.report)
+    _repeat(history.redo, settings, count)
 
 
 @click.command("repair", cls=Command)
@@ -48,3 +50,14 @@ def log_command(settings: Settings, count: int | None) -> None:
     ]
     said = [{"operation": each.oid, "date": each.operation.date, "title": each.operation.title} for each in found]
     settings.report.result("log", said, lines)
+
+
+def _repeat(step: Callable[[Workspace, Tell], None], settings: Settings, count: int) -> None:
+    """So many steps, or as many as there are, if there is one."""
+    for number in range(count):
+        try:
+            step(settings.workspace(), settings.report)
+        except NothingToDo:
+            if number == 0:
+                raise
+            return

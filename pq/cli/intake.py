@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pq.engine.intake import Incoming
 from pq.engine.workspace import Workspace
 from pq.errors import PqError
 
+_RANGE = re.compile(r"[^.\s][^\s]*\.\.[^\s]+")
 _STRIP = click.option(
     "-p", "strip", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Take N components off the paths."
 )
@@ -29,8 +31,9 @@ _REVERSE = click.option("-R", "reverse", is_flag=True, help="It is applied in re
 @click.pass_obj
 def import_command(settings: Settings, sources: tuple[str, ...], strip: int, reverse: bool, name: str | None, force: bool) -> int:
     """Take patches into the series behind the top one: patch files, mailboxes, - for standard input, or REV..REV of the checkout."""
+    given = sys.stdin.buffer.read() if "-" in sources else b""  # before anything of the queue is read
     workspace = settings.workspace()
-    incoming = [each for source in sources for each in _incoming(settings, workspace, source)]
+    incoming = [each for source in sources for each in _incoming(settings, workspace, source, given, strip)]
     if name is not None:
         if len(incoming) != 1:
             raise click.UsageError(f"-P names a single patch; there are {len(incoming)}")
@@ -59,15 +62,15 @@ def fork_command(settings: Settings, name: str | None) -> int:
     return EXIT_CODES[intake.fork(settings.workspace(), name, settings.report)]
 
 
-def _incoming(settings: Settings, workspace: Workspace, source: str) -> tuple[Incoming, ...]:
+def _incoming(settings: Settings, workspace: Workspace, source: str, given: bytes, strip: int) -> tuple[Incoming, ...]:
     """What a SOURCE holds. New names stand in the folder of the top patch."""
     folder, slash, _ = (workspace.stack.top or "").rpartition("/")
     prefix = folder + slash
     if source == "-":
-        return intake.split_mails(sys.stdin.buffer.read(), prefix, f"{prefix}stdin.patch")
+        return intake.split_mails(given, prefix, f"{prefix}stdin.patch", strip=strip)
     place = settings.start / source
     if place.is_file():
-        return intake.split_mails(place.read_bytes(), prefix, prefix + Path(source).name)
-    if ".." in source:
+        return intake.split_mails(place.read_bytes(), prefix, prefix + Path(source).name, strip=strip)
+    if _RANGE.fullmatch(source):
         return intake.from_commits(workspace, source, prefix)
     raise PqError(f"{source}: there is no such file", hint="a range of commits is written REV..REV")

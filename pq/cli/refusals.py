@@ -28,6 +28,16 @@ def refusal_lines(patch: str, file: str, failed: Failed, *, reverse: bool = Fals
     return lines
 
 
+def unfit_lines(patch: str | None, failed: Failed | None) -> list[str]:
+    """Why a patch, or the edits, can't be put where a command would put them."""
+    what = "The edits do not fit there" if patch is None else f"Patch {patch} does not fit where it would stand"
+    lines = [f"pq: {what}; nothing was changed"]
+    for refusal in failed.refusals if failed is not None else ():
+        at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
+        lines += [f"  {line}" for line in (f"{at}: {_because(refusal.refused)}", *_evidence(refusal.refused))]
+    return lines if failed is not None else [*lines, "  the patches above would make something else of them"]
+
+
 def moved_lines(path: str, placed: Placed) -> list[str]:
     """quilt's words for hunks that do not stand at their stated lines."""
     lines = []

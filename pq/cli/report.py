@@ -47,7 +47,16 @@ class Report:
             self.progress(event.text)
         elif isinstance(
             event,
-            (events.Refused, events.Rejected, events.Unchecked, events.Stale, events.Empty, events.BaseUnknown, events.Recovered),
+            (
+                events.Refused,
+                events.Unfit,
+                events.Rejected,
+                events.Unchecked,
+                events.Stale,
+                events.Empty,
+                events.BaseUnknown,
+                events.Recovered,
+            ),
         ):
             for line in sentences(event, verbose=self.verbose):
                 self._say(line, err=True)
@@ -156,6 +165,8 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return lines + _moved(placed)
         case events.Refused(patch, file, failed):
             return _refused(patch, file, failed)
+        case events.Unfit(patch, failed):
+            return _unfit(patch, failed)
         case events.Rejected(patch, reasons):
             return [
                 f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
@@ -165,8 +176,11 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Checked: {text}"]
         case events.Passed(patches):
             return [f"All checks passed: {_names(patches)}"]
-        case events.Unchecked(patches):
-            return [f"pq: NOT CHECKED, as asked for: {_names(patches)}", "hint: pq check asks the hook about them"]
+        case events.Unchecked(patches, asked):
+            return [
+                f"pq: NOT CHECKED{', as asked for' if asked else ' as it stands now'}: {_names(patches)}",
+                "hint: pq check asks the hook about them",
+            ]
         case events.BaseUnknown():
             return [
                 "pq: --base holds none of the files of the patches, so it says nothing",
@@ -205,11 +219,13 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Fork of patch {patch} to patch {name}"]
         case events.Left(files):
             return [f"Unrefreshed still: {file}" for file in files]
-        case events.Repaired(adopted, refreshed, again_applied):
+        case events.Repaired(adopted, refreshed, again_applied, dropped, left):
             lines = [f"Patch {name} was made of a commit" for name in adopted]
             lines += [f"Patch {name} was written from its commit" for name in refreshed]
             lines += [f"Patch {name} was applied anew from its file" for name in again_applied]
-            return lines or ["The series has the order of the commits"]
+            lines += [f"Patch {name} was taken off; the series no longer has it" for name in dropped]
+            lines += [f"Patch {name} is not applied any more: it has no commit" for name in left]
+            return lines or ["Commits and series have the same order"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.NowAt(patch, dry_run):
@@ -219,6 +235,12 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return [f"Now {words}" if words else "No patches applied"]
         case events.Progress(text):
             return [text]
+
+
+def _unfit(patch: str | None, failed: Failed | None) -> list[str]:
+    from pq.cli import refusals
+
+    return refusals.unfit_lines(patch, failed)
 
 
 def _moved(placed: Sequence[tuple[str, Placed]]) -> list[str]:

@@ -1,6 +1,6 @@
 """The text above the diff: mail fields, DEP-3 fields or prose, read for the commit's author, date and message.
 
-Only reads: the bytes of the patch file stay what they are. Fields may be in RFC 2047 words; bytes that are not UTF-8 pass through.
+What is read stays what it is. Fields may be in RFC 2047 words; bytes that are not UTF-8 pass through.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _ENVELOPE = re.compile(rb"From (?:[0-9a-f]{7,64}|\S+@\S+) +\w{3} \w{3} +\d+ \d+:
 _TELLING = ("From", "Author", "Date", "Subject", "Description")
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?\n)")
 _TAG = re.compile(r"^\s*\[PATCH[^\]]*\]\s*", re.IGNORECASE)
-_DIFFSTAT = re.compile(r"\s*$| .*\|\s+(?:\d+|Bin)| \d+ files? changed| (?:create|delete) mode | (?:rename|copy) ")
+_LIKE_A_DIFF = re.compile(r"^(?:diff |--- |\+\+\+ |@@ |Index: |\*\*\* |GIT binary patch|={10,})", re.MULTILINE)
+_SPECIAL = re.compile(r'[()<>@,;:\\"\[\]]')
+_DIFFSTAT = re.compile(r"\s*$| .*\|\s+(?:\d+|Bin)\b| \d+ files? changed| (?:create|delete) mode | (?:rename|copy) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,40 @@ def read(header: bytes) -> Description:
     return Description(_plain(name) or None, _plain(address), _date(_field(fields, "Date")), " ".join(subject.split()), body)
 
 
-def date_line(described: Description) -> list[str]:
-    """The mail field of a date, if there is one."""
-    if described.date is None:
-        return []
-    seconds, minutes = described.date
-    zone = datetime.timezone(datetime.timedelta(minutes=minutes))
-    return [f"Date: {email.utils.format_datetime(datetime.datetime.fromtimestamp(seconds, zone))}"]
+def write(author: tuple[str, str] | None, date: tuple[int, int] | None, message: str, *, others: bytes = b"") -> bytes:
+    """The text above a diff: author (name and address) and date as mail fields, other fields as they are, and a message.
+
+    Lines of the message that would be read as a part of the diff are moved in by a blank.
+    """
+    subject, _, body = message.strip("\n").partition("\n")
+    fields = [f"From: {_address(author)}"] if author is not None else []
+    if date is not None:
+        zone = datetime.timezone(datetime.timedelta(minutes=date[1]))
+        fields.append(f"Date: {email.utils.format_datetime(datetime.datetime.fromtimestamp(date[0], zone))}")
+    text = _LIKE_A_DIFF.sub(r" \g<0>", body.strip("\n"))
+    head = "".join(f"{field}\n" for field in fields).encode("utf-8", "surrogateescape") + others
+    return head + f"Subject: {subject}\n\n{text}{chr(10) * 2 if text else ''}".encode("utf-8", "surrogateescape")
+
+
+def amended(header: bytes, author: tuple[str, str] | None, date: tuple[int, int] | None, message: str) -> bytes:
+    """The text above a diff with another author, date and message; all other fields stay as they are."""
+    text = header.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    text = _ENVELOPE.sub(b"", text, count=1) if _ENVELOPE.match(text) else text
+    others = b""
+    if _FIELD.match(text):
+        for field in re.findall(
+            rb"[A-Za-z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*", re.split(rb"\n\r?\n", text, maxsplit=1)[0] + b"\n"
+        ):
+            if field.partition(b":")[0].decode() not in _TELLING:
+                others += field
+    return write(author, date, message, others=others)
+
+
+def _address(author: tuple[str, str]) -> str:
+    name, address = author
+    if _SPECIAL.search(name):
+        name = '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+    return f"{name} <{address}>" if name else address
 
 
 def _value(fields: email.message.Message, name: str) -> str:

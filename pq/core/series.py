@@ -123,6 +123,16 @@ class Series:
         line = self.lines[self.entry(name).line - 1].removeprefix(_BOM)
         return _with_line(self.without(name), line if line.endswith(b"\n") else line + b"\n", behind)
 
+    def ordered(self, applied: Sequence[str]) -> Series:
+        """The same series with these patches first, in this order; only lines that stand elsewhere are moved."""
+        series = self
+        for number, name in enumerate(applied):
+            behind = applied[number - 1] if number else None
+            at = series.names.index(name)
+            if (series.names[at - 1] if at else None) != behind:
+                series = series.moved(name, behind=behind)
+        return series
+
     def without(self, name: str) -> Series:
         """The same series without a patch."""
         line = self.entry(name).line

@@ -27,7 +27,7 @@ class Layer:
     fuzz: int = 0
 
 
-def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[Layer, ...] | events.Refused:
+def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[Layer, ...] | events.Unfit:
     """The layers on another tree. A patch that makes the same of the same files keeps its bytes."""
     carried: list[Layer] = []
     for layer in layers:
@@ -42,8 +42,7 @@ def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[L
             )
             outcome = apply_on(workspace, patch, made_for=layer.before, ground=ground)
             if isinstance(outcome, Failed):
-                place = workspace.queue.relative(workspace.queue.patch_file(layer.entry.name))
-                return events.Refused(layer.entry.name, place, outcome)
+                return events.Unfit(layer.entry.name, outcome)
             moved = _moved(workspace, layer, ground, outcome)
         carried.append(moved)
         ground = moved.tree
@@ -71,11 +70,13 @@ def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tup
     return patch_reader.read(diff(objects, before, after, renames=renames), file="the edits")
 
 
-def rewritten(workspace: Workspace, entry: Entry, content: bytes, before: str, after: str) -> bytes:
-    """The file of a patch whose content is what differs between two trees: the text above the diff stays, renames that it said do too."""
+def rewritten(
+    workspace: Workspace, entry: Entry, content: bytes, before: str, after: str, *, moved: Iterable[tuple[str, str]] = ()
+) -> bytes:
+    """The file of a patch whose content is what differs between two trees: the text above the diff stays, its renames do, and more that are known."""
     patch = workspace.parse(entry, content)
     header = patch.header if patch.header.endswith(b"\n") or not patch.header else patch.header + b"\n"
-    return header + diff(workspace.checkout.objects, before, after, renames=renames(patch))
+    return header + diff(workspace.checkout.objects, before, after, renames=[*renames(patch), *moved])
 
 
 def renames(patch: Patch) -> tuple[tuple[str, str], ...]:
@@ -99,7 +100,10 @@ def diff(
         changes = {path: change for path, change in changes.items() if path in wanted}
     gone = {path: old for path, (old, new) in changes.items() if new is None}
     come = {path: new for path, (old, new) in changes.items() if old is None}
-    moves = {new: old for old, new in renames if old in gone and new in come}
+    moves: dict[str, str] = {}
+    for old, new in renames:
+        if old in gone and new in come and old not in moves.values():
+            moves[new] = old
     for path, node in sorted(come.items()):
         sources = [old for old, left in sorted(gone.items()) if left == node and old not in moves.values()]
         if path not in moves and sources and node is not None and objects.read(node[1]):

@@ -49,7 +49,9 @@ def diff(workspace: Workspace, asked: Asked) -> bytes:
         before, after = after, before
     objects = workspace.checkout.objects
     only = edit.among(objects.difference(before, after), asked.paths) if asked.paths else None
-    return carry.diff(objects, before, after, only=only)
+    shown = rewrite.layers(workspace, first)[: last - first] if not asked.unrefreshed else ()
+    moved = [rename for layer in shown for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
+    return carry.diff(objects, before, after, only=only, renames=[(new, old) for old, new in moved] if asked.reverse else moved)
 
 
 def snapshot(workspace: Workspace, *, drop: bool, tell: Tell) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pq.core import patch_reader, stack
+from pq.core.paths import fault as path_fault
 from pq.core.series import Entry
 from pq.engine import carry, events, history, rewrite
 from pq.engine.apply import Failed
@@ -45,7 +47,7 @@ def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tel
             tell(events.Refreshed(name, changed=False))
             return Outcome.DONE
         made = refreshed(workspace, old, edited)
-        if isinstance(made, events.Refused):
+        if isinstance(made, events.Unfit):
             tell(made)
             return Outcome.CONFLICT
         queue = rewrite.queue_changes(workspace, workspace.series, made)
@@ -88,7 +90,7 @@ def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool,
             number = workspace.stack.applied.index(name)
             target, *layers_above = layers(workspace, number)
             carried = carry.carry(workspace, layers_above, target.before)
-            if isinstance(carried, events.Refused):
+            if isinstance(carried, events.Unfit):
                 tell(carried)
                 return Outcome.CONFLICT
             plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
@@ -148,11 +150,8 @@ def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         return Outcome.DONE
 
 
-def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Refused:
-    """The layers with edits, which were made on top of them, put into the lowest; those above are carried over.
-
-    Raises PqError where that makes something else of the edits.
-    """
+def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Unfit:
+    """The layers with edits, which were made on top of them, put into the lowest; those above are carried over, to the same files."""
     target, *above = stack
     top = stack[-1].tree
     tree: str | Failed = edits
@@ -160,16 +159,13 @@ def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple
         patch = carry.as_patch(workspace.checkout.objects, top, edits)
         tree = carry.apply_on(workspace, patch, made_for=top, ground=target.tree)
     if isinstance(tree, Failed):
-        return events.Refused("(the edits)", "the edits", tree)
+        return events.Unfit(None, tree)
     content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
     carried = carry.carry(workspace, above, tree)
-    if isinstance(carried, events.Refused):
+    if isinstance(carried, events.Unfit):
         return carried
     if above and carried[-1].tree != edits:
-        raise PqError(
-            f"Patches above {target.entry.name} would make something else of these edits",
-            hint=f"pq goto {target.entry.name}, edit there and refresh",
-        )
+        return events.Unfit(None)
     return (Layer(target.entry.forward(), content, target.before, tree), *carried)
 
 
@@ -188,13 +184,16 @@ def header(workspace: Workspace, given: str | None) -> bytes:
     return patch_reader.read(workspace.queue.read_patch(name), file=name, strip=workspace.series.entry(name).strip).header
 
 
-def add(workspace: Workspace, paths: Collection[str]) -> tuple[str, ...]:
+def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, ...]:
     """Make new files known to git, so that a refresh takes them; those that were not known."""
-    nodes = workspace.checkout.mover.worktree.edited(paths)
-    if missing := [path for path, node in nodes.items() if node is None]:
-        raise PqError(f"{missing[0]} is no file of the checkout", hint="write it first; a folder is added file by file")
-    workspace.checkout.objects.flush()
-    return workspace.checkout.mover.worktree.make_known({path: node for path, node in nodes.items() if node is not None})
+    with workspace.locked(tell):
+        if outside := [path for path in paths if path_fault(path)]:
+            raise PqError(f"{outside[0]} is no file of the checkout", hint="name files below it")
+        nodes = workspace.checkout.mover.worktree.edited(paths)
+        if missing := [path for path, node in nodes.items() if node is None]:
+            raise PqError(f"{missing[0]} is no file of the checkout", hint="write it first; a folder is added file by file")
+        workspace.checkout.objects.flush()
+        return workspace.checkout.mover.worktree.make_known({path: node for path, node in nodes.items() if node is not None})
 
 
 def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
@@ -204,13 +203,13 @@ def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell
         number = workspace.stack.applied.index(name)
         target, *above = layers(workspace, number)
         objects = workspace.checkout.objects
-        wanted = among(objects.difference(target.before, target.tree), paths)
+        wanted = with_renames(workspace, target, among(objects.difference(target.before, target.tree), paths))
         if not wanted:
             raise NothingToDo(f"Patch {name} does not touch {', '.join(paths)}")
         tree = objects.edit(target.tree, {path: objects.node(target.before, path) for path in wanted})
         content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
         carried = carry.carry(workspace, above, tree)
-        if isinstance(carried, events.Refused):
+        if isinstance(carried, events.Unfit):
             tell(carried)
             return Outcome.CONFLICT
         changed = (Layer(target.entry.forward(), content, target.before, tree), *carried)
@@ -220,18 +219,39 @@ def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell
         return outcome
 
 
+def with_renames(workspace: Workspace, layer: Layer, found: Iterable[str]) -> tuple[str, ...]:
+    """These paths, and the other end of every rename of the patch that has one of them as its end."""
+    wanted = set(found)
+    for ends in carry.renames(workspace.parse(layer.entry, layer.content)):
+        wanted |= set(ends) if wanted & set(ends) else set()
+    return tuple(sorted(wanted))
+
+
 def among(found: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
     """Of these paths, those that were named, or stand below one that was."""
-    return tuple(path for path in found if any(path == wanted or path.startswith(f"{wanted}/") for wanted in paths))
+    everything = "." in paths
+    return tuple(path for path in found if everything or any(path == wanted or path.startswith(f"{wanted}/") for wanted in paths))
 
 
 def edits(workspace: Workspace, paths: Collection[str]) -> str:
     """The tree of the checkout's files with what is unrefreshed, or with as much of it as stands at these paths or below them."""
+    workspace.checkout.require_merged()
     edited = workspace.checkout.unrefreshed()
     if paths:
+        _require_known(workspace, paths)
         edited = among(edited, paths)
     nodes = workspace.checkout.mover.worktree.edited(edited)
     return workspace.checkout.objects.edit(_head_tree(workspace), nodes)
+
+
+def _require_known(workspace: Workspace, paths: Collection[str]) -> None:
+    """Raise PqError for a path at which nothing stands, and nothing did."""
+    known = workspace.checkout.objects.node
+    for path in paths:
+        if path != "." and known(_head_tree(workspace), path) is None and not os.path.lexists(workspace.checkout.root / path):
+            raise PqError(
+                f"{path} is no file of the checkout", hint="paths start at the checkout, or at the folder in it that you are in"
+            )
 
 
 def _head_tree(workspace: Workspace) -> str:
@@ -248,6 +268,6 @@ def _named(workspace: Workspace, given: str | None) -> str:
 def require_no_file(workspace: Workspace, name: str) -> None:
     """Raise PqError where a new patch of this name would be written over a file."""
     if workspace.queue.patch_file(name).exists():
-        raise PqError(
-            f"Patch file patches/{name} exists already", hint="pq import takes it into the series; or take another name"
-        )
+        listed = name in workspace.series.names
+        hint = "take another name" if listed else "take another name, or take it into the series with pq import -f"
+        raise PqError(f"Patch file patches/{name} exists already", hint=hint)

@@ -55,6 +55,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfit:
+    """What a command would put elsewhere does not fit there: a patch, or None for the edits of the checkout or of a given patch."""
+
+    patch: str | None
+    failed: Failed | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A check did not let a patch through; `reasons` in the hook's words, line by line."""
 
@@ -78,9 +86,10 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """Checks were skipped on request."""
+    """Checks were skipped, on request or because the command makes none."""
 
     patches: tuple[str, ...]
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +199,16 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """Commits and files are one: patches made of commits, files written from commits, patches applied anew from their files."""
+    """Commits and files are one: patches made of commits, files written from commits, patches applied anew from their files.
+
+    `dropped` are no longer in the series and were taken off; `left` were applied and have no commit any more.
+    """
 
     adopted: tuple[str, ...]
     refreshed: tuple[str, ...]
     again: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +277,7 @@ Event = (
     | Empty
     | BaseUnknown
     | Refused
+    | Unfit
     | Rejected
     | Noted
     | Passed

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pq.engine import events
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
-from pq.errors import NotClean, NothingToDo
+from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import operations
 from pq.repo.checkout import branch_of
 from pq.repo.operations import OPERATIONS, UNDONE, Logged, Operation, State
@@ -45,6 +45,7 @@ def undo(workspace: Workspace, tell: Tell) -> None:
         )
         workspace.checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True))
         _remember(workspace, operation.before)
+        _tell_unchecked(workspace, operation.after, operation.before, tell)
         tell(events.Undone(operation.title, again=False))
 
 
@@ -65,6 +66,7 @@ def redo(workspace: Workspace, tell: Tell) -> None:
         )
         checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs))
         _remember(workspace, operation.after)
+        _tell_unchecked(workspace, operation.before, operation.after, tell)
         tell(events.Undone(operation.title, again=True))
 
 
@@ -84,6 +86,19 @@ def _remember(workspace: Workspace, state: State) -> None:
     with contextlib.suppress(NotClean):  # a commit that is no patch may stand there again
         stack = workspace.checkout.stack(state.head, workspace.pin_commit)
         workspace.remember(state.head, [patch.patch for patch in stack])
+
+
+def _tell_unchecked(workspace: Workspace, before: State, after: State, tell: Tell) -> None:
+    """Undo asks no gate, as a pop does not; that what came back was never let through is said."""
+    from pq.engine.gate import Gate
+
+    with contextlib.suppress(PqError):
+        stack = workspace.checkout.stack(after.head, workspace.pin_commit)
+        if not stack or before.files == after.files:
+            return
+        below = workspace.checkout.read_commit(stack[-1].commit.parents[0]).tree
+        if not Gate(workspace, tell).passed(below, stack[-1].commit.tree, final=True):
+            tell(events.Unchecked((stack[-1].patch,), asked=False))
 
 
 def _require_at(workspace: Workspace, state: State) -> None:

@@ -16,7 +16,6 @@ from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 from pq.repo import commits
-from pq.repo.objects import Objects
 
 _NO_SLUG = re.compile(r"[^A-Za-z0-9._]+")
 _MAIL = re.compile(rb"^From (?:[0-9a-f]{7,64}|\S+@\S+|-) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n", re.MULTILINE)
@@ -41,12 +40,15 @@ def import_patches(
         options = [*([f"-p{strip}"] if strip != 1 else []), *(["-R"] if reverse else [])]
         for each in incoming:
             _require_patch(each, strip)
+            if each.name in workspace.stack.applied:
+                raise PqError(f"Patch {each.name} is applied", hint="pop it first, or take another name with -P")
+            if rewrite.patch_path(workspace, each.name) in queue:
+                raise PqError(f"Two of these would be patch {each.name}", hint="import them one by one, with -P")
             if not force:
                 edit.require_no_file(workspace, each.name)
-            elif each.name in workspace.stack.applied:
-                raise PqError(f"Patch {each.name} is applied", hint="pop it first, or take another name with -P")
-            if each.name not in series.names:
-                series = series.inserted(each.name, behind=behind, options=options)
+            if each.name in series.names:
+                series = series.without(each.name)
+            series = series.inserted(each.name, behind=behind, options=options)
             queue[rewrite.patch_path(workspace, each.name)] = each.content
             behind = each.name
         plan = Plan(len(workspace.applied), (), {**queue, **rewrite.queue_changes(workspace, series, ())})
@@ -56,7 +58,7 @@ def import_patches(
         return outcome
 
 
-def split_mails(content: bytes, prefix: str, name: str) -> tuple[Incoming, ...]:
+def split_mails(content: bytes, prefix: str, name: str, *, strip: int) -> tuple[Incoming, ...]:
     """The patches of a file: of a mailbox with several mails each, named by its subject; else the file itself, under its name."""
     starts = [found.start() for found in _MAIL.finditer(content)]
     if len(starts) < 2 or content[: starts[0]].strip():
@@ -64,7 +66,7 @@ def split_mails(content: bytes, prefix: str, name: str) -> tuple[Incoming, ...]:
     mails = [content[start:stop] for start, stop in zip(starts, [*starts[1:], len(content)], strict=True)]
     found: list[Incoming] = []
     for mail in mails:
-        subject = header.read(patch_reader.read(mail, file=name).header).subject
+        subject = header.read(patch_reader.read(mail, file=name, strip=strip).header).subject
         found.append(Incoming(_free(prefix, subject, [each.name for each in found]), mail))
     return tuple(found)
 
@@ -77,7 +79,9 @@ def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming
         commit = commits.read(objects, oid)
         if len(commit.parents) != 1:
             raise PqError(f"commit {oid[:12]} is a merge or has no parent", hint="import the commits that it merges")
-        content = mail_header(objects, oid) + carry.diff(objects, commits.read(objects, commit.parents[0]).tree, commit.tree)
+        content = header.write(commit.author, commit.date, paths.text(commit.message)) + carry.diff(
+            objects, commits.read(objects, commit.parents[0]).tree, commit.tree
+        )
         subject = commit.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
         found.append(Incoming(_free(prefix, subject, [each.name for each in found]), content))
     if not found:
@@ -97,14 +101,11 @@ def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, revers
             raise PqError("The patch holds no diff", hint="is it the right file?")
         tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree)
         if isinstance(tree, Failed):
-            tell(events.Refused("to fold", "the patch", tree))
+            tell(events.Unfit(None, tree))
             return Outcome.CONFLICT
-        made = Layer(
-            layer.entry.forward(),
-            carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree),
-            layer.before,
-            tree,
-        )
+        moved = carry.renames(read.reversed() if reverse else read)
+        content = carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree, moved=moved)
+        made = Layer(layer.entry.forward(), content, layer.before, tree)
         queue = rewrite.queue_changes(workspace, workspace.series, [made])
         outcome = carry_out(workspace, Plan(number, (made,), queue), tell, check=check)
         if outcome is Outcome.DONE:
@@ -158,24 +159,3 @@ def _next_name(workspace: Workspace, old: str) -> str:
         name = f"{base}-{number}{dot}{suffix}"
         if not workspace.queue.patch_file(name).exists() and name not in workspace.series.names:
             return name
-
-
-def mail_header(objects: Objects, oid: str, text: str | None = None) -> bytes:
-    """Author, date and message of a commit, or another text, as mail fields and text."""
-    head, _, message = objects.read(oid).partition(b"\n\n")
-    message = message if text is None else paths.raw(text)
-    author = next(line[7:] for line in head.split(b"\n") if line.startswith(b"author "))
-    who, seconds, zone = author.rsplit(b" ", 2)
-    date = _dated(int(seconds), zone)
-    subject, _, body = message.strip(b"\n").partition(b"\n")
-    fields = b"From: " + who + b"\nDate: " + date + b"\nSubject: " + subject + b"\n\n"
-    return fields + (body.strip(b"\n") + b"\n\n" if body.strip() else b"")
-
-
-def _dated(seconds: int, zone: bytes) -> bytes:
-    import datetime
-    from email.utils import format_datetime
-
-    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
-    offset = datetime.timezone(datetime.timedelta(minutes=-minutes if zone.startswith(b"-") else minutes))
-    return format_datetime(datetime.datetime.fromtimestamp(seconds, offset)).encode()

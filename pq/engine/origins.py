@@ -9,7 +9,7 @@ from patiencediff import PatienceSequenceMatcher
 
 from pq.core import stack
 from pq.core.lines import Lines, split_lines
-from pq.core.patch import SYMLINK, Edit
+from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Edit
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
@@ -44,10 +44,13 @@ def annotate(workspace: Workspace, path: str, given: str | None) -> tuple[Annota
     """The lines of a file as the applied patches, or those up to one, make it."""
     below = layers(workspace)
     names = workspace.stack.applied
+    if not names:
+        raise NothingToDo("No patches applied")
     last = names.index(stack.find_applied(workspace.stack, given)) + 1 if given else len(below)
     tree = rewrite.ground(workspace, last)
     objects = workspace.checkout.objects
-    if objects.node(tree, path) is None:
+    node = objects.node(tree, path)
+    if node is None or node[0] not in (REGULAR, EXECUTABLE):
         raise PqError(f"{path} is no file of the checkout", hint="paths start at the checkout")
     lines = _lines(objects, tree, path)
     owners = _owners(workspace, below[:last], path)
@@ -78,10 +81,13 @@ def reduced(found: Sequence[Dependency]) -> tuple[Dependency, ...]:
     for each in found:
         needs.setdefault(each.patch, set()).add(each.needs)
 
-    def reaches(start: str, goal: str) -> bool:
-        return any(step == goal or reaches(step, goal) for step in needs.get(start, ()))
-
-    return tuple(each for each in found if not any(reaches(step, each.needs) for step in needs[each.patch] - {each.needs}))
+    reached: dict[str, set[str]] = {}
+    for each in found:  # a patch needs only what stands below it, and the lower ones come first
+        steps = needs[each.patch]
+        reached.setdefault(each.patch, steps.union(*(reached.get(step, set()) for step in steps)))
+    return tuple(
+        each for each in found if not any(each.needs in reached.get(step, ()) for step in needs[each.patch] - {each.needs})
+    )
 
 
 def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Outcome:
@@ -96,11 +102,8 @@ def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Outcome:
         made, taken, absorbed = old, old[-1].tree, list[int]()
         for owner in sorted({number for edits in owned.values() for number, _ in edits}):
             tree = _with_edits(workspace.checkout.objects, old[-1].tree, owned, {*absorbed, owner})
-            try:
-                moved = edit.refreshed(workspace, made[owner:], tree)
-            except PqError:
-                continue
-            if not isinstance(moved, events.Refused):
+            moved = edit.refreshed(workspace, made[owner:], tree)
+            if not isinstance(moved, events.Unfit):
                 made, taken = (*made[:owner], *moved), tree
                 absorbed.append(owner)
         if not absorbed:

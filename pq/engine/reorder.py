@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pq.core import patch_reader, stack
 from pq.core.patch import Patch
-from pq.core.series import Series
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Layer
@@ -46,7 +45,7 @@ def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
         chosen = [layer for layer in old if layer.entry.name in names]
         others = [layer for layer in old if layer.entry.name not in names]
         moved = carry.carry(workspace, [*chosen, *others], old[0].before)
-        if isinstance(moved, events.Refused):
+        if isinstance(moved, events.Unfit):
             tell(moved)
             return Outcome.CONFLICT
         _require_same(moved, old)
@@ -75,7 +74,7 @@ def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         (layer,) = layers(workspace, number)
         objects = workspace.checkout.objects
         changed = objects.difference(layer.before, layer.tree)
-        wanted = edit.among(changed, paths) if paths else tuple(changed)
+        wanted = edit.with_renames(workspace, layer, edit.among(changed, paths)) if paths else tuple(changed)
         if not wanted:
             raise NothingToDo(f"Patch {name} changes nothing" + (f" in {', '.join(paths)}" if paths else ""))
         tree = objects.edit(layer.tree, {path: changed[path][0] for path in wanted})
@@ -96,14 +95,15 @@ def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[st
         part = _part(workspace.parse(layer.entry, layer.content), chosen)
         tree = carry.apply_on(workspace, part, made_for=layer.before, ground=layer.before)
         if isinstance(tree, Failed):
-            tell(events.Refused(source, rewrite.patch_path(workspace, source), tree))
+            tell(events.Unfit(source, tree))
             return Outcome.CONFLICT
         if tree in (layer.before, layer.tree):
             raise PqError(f"Patch {source} would be left with nothing, or lose nothing", hint="choose a part of it")
         edit.require_no_file(workspace, name)
         below = workspace.stack.applied[number - 1] if number else None
         series = workspace.series.inserted(name, behind=below)
-        new = Layer(series.entry(name), carry.diff(workspace.checkout.objects, layer.before, tree), layer.before, tree)
+        diff = carry.diff(workspace.checkout.objects, layer.before, tree, renames=carry.renames(part))
+        new = Layer(series.entry(name), diff, layer.before, tree)
         content = carry.rewritten(workspace, layer.entry, layer.content, tree, layer.tree)
         rest = Layer(layer.entry.forward(), content, tree, layer.tree)
         made = (new, rest, *above)
@@ -120,21 +120,15 @@ def _reorder(workspace: Workspace, order: Sequence[str], tell: Tell) -> Outcome:
     old = layers(workspace, first)
     by_name = {layer.entry.name: layer for layer in old}
     moved = carry.carry(workspace, [by_name[name] for name in order[first:]], old[0].before)
-    if isinstance(moved, events.Refused):
+    if isinstance(moved, events.Unfit):
         tell(moved)
         return Outcome.CONFLICT
     _require_same(moved, old)
-    series = _in_order(workspace.series, order, first)
+    series = workspace.series.ordered(order)
     outcome = carry_out(workspace, Plan(first, moved, rewrite.queue_changes(workspace, series, moved)), tell)
     rewrite.tell_carried(tell, old, moved)
     tell(events.NowAt(order[-1]))
     return outcome
-
-
-def _in_order(series: Series, order: Sequence[str], first: int) -> Series:
-    for number in range(first, len(order)):
-        series = series.moved(order[number], behind=order[number - 1] if number else None)
-    return series
 
 
 def _require_same(moved: Sequence[Layer], old: Sequence[Layer]) -> None:

@@ -5,26 +5,28 @@ The commits from the pin to the branch are taken as they stand, and each is told
 - pq's own, as its file makes it: nothing to do;
 - of a patch whose file is as it was: amended, rebased or reworded. The commit is the truth, and the file is written anew;
 - of a patch whose file changed, but pq's own: the file is the truth, and the patch is applied anew with all above it;
+- of a patch that the series no longer has: it is taken off;
 - of no patch: a new patch is made of it.
 
-Where both the commit and the file of a patch changed, nobody but the user knows. Patches of the series without a commit stay, unapplied.
+Where nobody but pq made the commits, they follow the order of the series; else the series follows theirs. Where both the commit and the file of a patch changed, nobody but the user knows. Patches of the series without a commit stay, unapplied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+import re
+from dataclasses import dataclass, replace
 
-from pq.core import header, patch_reader, paths
+from pq.core import header, paths
 from pq.core.series import Entry, Series
-from pq.engine import carry, events, intake, rewrite
+from pq.engine import carry, events, history, intake, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out
 from pq.engine.workspace import Workspace
-from pq.errors import NotClean, NothingToDo
+from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import commits
 from pq.repo.commits import Commit
 
@@ -38,6 +40,7 @@ class _Found:
     adopted: tuple[str, ...] = ()
     refreshed: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 def repair(workspace: Workspace, tell: Tell) -> Outcome:
@@ -45,20 +48,48 @@ def repair(workspace: Workspace, tell: Tell) -> Outcome:
     with workspace.locked(tell):
         tree = workspace.checkout.read_commit(workspace.pin_commit).tree
         found = _Found(workspace.series)
-        for commit in workspace.checkout.commits_above(workspace.head, workspace.pin_commit):
+        raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
+        for commit in raw:
             found = _settled(workspace, found, commit, tree)
-            tree = found.layers[-1].tree
-        series = _in_order(found.series, [layer.entry.name for layer in found.layers])
+            tree = found.layers[-1].tree if found.layers else tree
+        if all(commit.own for commit in raw):
+            found = _in_order_of_series(workspace, found)
+        series = found.series.ordered([layer.entry.name for layer in found.layers])
         made = tuple(_with_entry(layer, series.entry(layer.entry.name)) for layer in found.layers)
         plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
         candidates = rewrite.built(workspace, plan)
         head = candidates[-1].commit.oid if candidates else workspace.pin_commit
         if not plan.queue and head == workspace.head:
             raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")
+        before = _applied_before(workspace)
         outcome = carry_out(workspace, plan, tell)
         if outcome is Outcome.DONE:
-            tell(events.Repaired(found.adopted, found.refreshed, found.again))
+            left = [name for name in before if name in series.names and name not in [layer.entry.name for layer in made]]
+            tell(events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, tuple(left)))
         return outcome
+
+
+def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found:
+    """Where nobody but pq made the commits, the order of the series is the truth."""
+    order = sorted(found.layers, key=lambda layer: found.series.names.index(layer.entry.name))
+    if tuple(order) == found.layers:
+        return found
+    ground = found.layers[0].before
+    carried = carry.carry(workspace, order, ground)
+    if isinstance(carried, events.Unfit):
+        raise NotClean(
+            "The applied patches do not fit in the order of the series", hint="put the order back, then pq float or pq sink"
+        )
+    return replace(found, layers=carried)
+
+
+def _applied_before(workspace: Workspace) -> tuple[str, ...]:
+    """What the last operation left applied."""
+    last = next(history.log(workspace), None)
+    with contextlib.suppress(PqError):
+        stack = workspace.checkout.stack(last.operation.after.head, workspace.pin_commit) if last is not None else ()
+        return tuple(patch.patch for patch in stack)
+    return ()
 
 
 def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> _Found:
@@ -66,6 +97,8 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> 
     patch = commits.as_patch(commit)
     taken = [layer.entry.name for layer in found.layers]
     below = workspace.checkout.read_commit(commit.parents[0]).tree
+    if patch is not None and commit.own and patch.patch not in workspace.series.names:
+        return replace(found, dropped=(*found.dropped, patch.patch))  # the series was cut: so it is taken off
     if patch is None or patch.patch in taken or patch.patch not in workspace.series.names:
         return _adopted(workspace, found, commit, below, tree)
     entry = workspace.series.entry(patch.patch)
@@ -88,14 +121,11 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> 
             )
         return _and(found, Layer(entry, content, tree, made), again=entry.name)
     layer = _carried(workspace, Layer(entry, content, below, commit.tree), tree)
-    if own and layer.content == content:
+    if own:
         return _and(found, layer)
-    text = _text(commit)
-    described = header.read(patch_reader.read(content, file=entry.name, strip=entry.strip).header)
-    before = content if (described.message or entry.name) == text else _with_text(workspace, entry, content, text)
+    before = _with_description(workspace, entry, content, commit)
     made_of = carry.rewritten(workspace, entry, before, tree, layer.tree)
-    changed = Layer(entry.forward(), made_of, tree, layer.tree)
-    return _and(found, changed, refreshed=entry.name)
+    return _and(found, Layer(entry.forward(), made_of, tree, layer.tree), refreshed=entry.name)
 
 
 def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tree: str) -> _Found:
@@ -104,15 +134,15 @@ def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tr
     folder, slash, _ = (behind or "").rpartition("/")
     name = intake.free_name(workspace, folder + slash, _text(commit).partition("\n")[0], found.series.names)
     objects = workspace.checkout.objects
-    content = intake.mail_header(objects, commit.oid, _text(commit)) + carry.diff(objects, below, commit.tree)
+    content = header.write(commit.author, commit.date, _text(commit)) + carry.diff(objects, below, commit.tree)
     series = found.series.inserted(name, behind=behind)
     layer = _carried(workspace, Layer(series.entry(name), content, below, commit.tree), tree)
-    return _and(_Found(series, found.layers, found.adopted, found.refreshed, found.again), layer, adopted=name)
+    return _and(replace(found, series=series), layer, adopted=name)
 
 
 def _carried(workspace: Workspace, layer: Layer, tree: str) -> Layer:
     carried = carry.carry(workspace, [layer], tree)
-    if isinstance(carried, events.Refused):
+    if isinstance(carried, events.Unfit):
         raise NotClean(
             f"Patch {layer.entry.name} can't be carried over to what is below it now",
             hint="put the file of the patch below it back, then pq repair",
@@ -121,24 +151,13 @@ def _carried(workspace: Workspace, layer: Layer, tree: str) -> Layer:
 
 
 def _and(found: _Found, layer: Layer, *, adopted: str = "", refreshed: str = "", again: str = "") -> _Found:
-    return _Found(
-        found.series,
-        (*found.layers, layer),
-        (*found.adopted, *([adopted] if adopted else [])),
-        (*found.refreshed, *([refreshed] if refreshed else [])),
-        (*found.again, *([again] if again else [])),
+    return replace(
+        found,
+        layers=(*found.layers, layer),
+        adopted=(*found.adopted, *([adopted] if adopted else [])),
+        refreshed=(*found.refreshed, *([refreshed] if refreshed else [])),
+        again=(*found.again, *([again] if again else [])),
     )
-
-
-def _in_order(series: Series, applied: Sequence[str]) -> Series:
-    """The applied patches first, in their order; the others behind them as they stood."""
-    for number, name in enumerate(applied):
-        behind = applied[number - 1] if number else None
-        at = series.names.index(name)
-        stands_behind = series.names[at - 1] if at else None
-        if stands_behind != behind:
-            series = series.moved(name, behind=behind)
-    return series
 
 
 def _with_entry(layer: Layer, entry: Entry) -> Layer:
@@ -151,12 +170,20 @@ def _text(commit: Commit) -> str:
     return paths.text(commits.without_trailers(commit.message)).strip()
 
 
-def _with_text(workspace: Workspace, entry: Entry, content: bytes, text: str) -> bytes:
-    """The patch with another description above its diff; its author and date stay."""
+def _with_description(workspace: Workspace, entry: Entry, content: bytes, commit: Commit) -> bytes:
+    """The patch with the author, date and message of a commit, where these are others than its text says."""
     old = workspace.parse(entry, content).header
     described = header.read(old)
-    who = f"From: {described.name or ''} <{described.address}>".replace("  ", " ") if described.address else ""
-    subject, _, body = text.partition("\n")
-    fields = [*([who] if who else []), *header.date_line(described), f"Subject: {subject}"]
-    new = "\n".join([*fields, "", *([body.strip("\n"), ""] if body.strip() else [])]) + ("" if body.strip() else "\n")
-    return paths.raw(new) + content[len(old) :]
+    said = (described.name or described.address, described.address) if described.address or described.name else commits.IDENTITY
+    same_text = _clean(described.message or entry.name) == _clean(_text(commit))
+    same_date = described.date is None or described.date == commit.date
+    if commit.author == said and same_text and same_date:
+        return content
+    author = None if commit.author == commits.IDENTITY else commit.author
+    date = commit.date if author is not None and (described.date is not None or commit.author != said) else described.date
+    return header.amended(old, author, date, _text(commit)) + content[len(old) :]
+
+
+def _clean(text: str) -> str:
+    """A message as git commit cleans it."""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()

@@ -26,7 +26,7 @@ class Plan:
 
     `layers` replace all applied patches from number `below` on. `queue` are the files of the queue that change, by path. `edits` is the
     tree of the checkout's files before, with the edits that the command takes; None: it takes none. `kept` says that the files stay as
-    they are, edits and all.
+    they are, edits and all. `read` are queue files as they were read for the plan; the series always counts as it was read.
     """
 
     below: int
@@ -34,6 +34,7 @@ class Plan:
     queue: Mapping[str, bytes | None] = field(default_factory=dict)
     edits: str | None = None
     kept: bool = False
+    read: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
@@ -41,7 +42,7 @@ def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
     workspace.stack.require_order()
     workspace.require_own()
     if edited := workspace.edited():
-        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq pop and pq push put it on as it is now")
+        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq repair applies the files as they are now")
     found = []
     before = ground(workspace, start)
     for applied in workspace.applied[start:]:
@@ -61,11 +62,19 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
     candidates = built(workspace, plan)
     parent = candidates[-1].commit if candidates else _commit_below(workspace, plan.below)
     head = workspace.state(workspace.head)
-    before = State(head.head, plan.edits or head.files, {path: _bytes(workspace, path) for path in plan.queue})
+    before = State(head.head, plan.edits or head.files, {path: _was(workspace, plan, path) for path in plan.queue})
     after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
-    if check and candidates and before.files != after.files and (rejected := Gate(workspace, tell).judge(candidates)):
-        tell(rejected)
-        return Outcome.REJECTED
+    workspace.checkout.mover.require_clear(before, after)
+    if candidates and before.files != after.files:
+        gate = Gate(workspace, tell)
+        if check:
+            gate.require_ready(candidates)
+        rejected = gate.judge(candidates) if check else None
+        if rejected is not None:
+            tell(rejected)
+            return Outcome.REJECTED
+        if not check:
+            tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
     history.do(workspace, before, after)
     names = [*(workspace.stack.applied[: plan.below] if plan.below else ()), *(layer.entry.name for layer in plan.layers)]
     workspace.remember(parent.oid, names)
@@ -125,6 +134,13 @@ def _commit(workspace: Workspace, layer: Layer, parent: Commit) -> Commit:
         described=header.read(patch.header),
         fuzz=layer.fuzz,
     )
+
+
+def _was(workspace: Workspace, plan: Plan, path: str) -> bytes | None:
+    """A queue file as the plan found it."""
+    if path == workspace.queue.relative(workspace.queue.series_file):
+        return workspace.series.render()
+    return plan.read[path] if path in plan.read else _bytes(workspace, path)
 
 
 def _bytes(workspace: Workspace, path: str) -> bytes | None:

@@ -32,6 +32,7 @@ from pq.repo.worktree import Worktree
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
 _OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
+_A_LINE = "git rebase makes a line of the commits; then pq repair"
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
@@ -96,7 +97,7 @@ class Checkout:
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",
-                    hint="pq repair makes a patch of it",
+                    hint=_A_LINE if len(commit.parents) > 1 else "pq repair makes a patch of it",
                 )
             found.append(patch)
             oid = commit.parents[0]
@@ -110,9 +111,7 @@ class Checkout:
             commit = commits.read(self.objects, oid)
             if len(commit.parents) != 1:
                 what = "is a merge" if commit.parents else "does not stand on the pin"
-                raise NotClean(
-                    f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else "git rebase makes a line of it"
-                )
+                raise NotClean(f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else _A_LINE)
             found.append(commit)
             oid = commit.parents[0]
         return tuple(reversed(found))
@@ -127,8 +126,20 @@ class Checkout:
 
     def unrefreshed(self) -> tuple[str, ...]:
         """The tracked files that are not what the top commit says."""
+        return tuple(sorted(self._changed()))
+
+    def require_merged(self) -> None:
+        """Raise NotClean where git left a conflict in a file."""
+        if unmerged := sorted(path for path, flag in self._changed().items() if flag & FileStatus.CONFLICTED):
+            raise NotClean(
+                f"there is a conflict in {', '.join(unmerged)}",
+                hint=f"settle it, then git -C {self.root} add {' '.join(unmerged)}",
+            )
+
+    def _changed(self) -> dict[str, FileStatus]:
         ignored = FileStatus.WT_NEW | FileStatus.IGNORED
-        return tuple(sorted(path for path, flag in self.repository.status(untracked_files="no").items() if flag & ~ignored))
+        found = self.repository.status(untracked_files="no").items()
+        return {path: FileStatus(flag) for path, flag in found if flag & ~ignored}
 
     # -- releases and known commits -----------------------------------------------------------------------------
 

@@ -29,7 +29,10 @@ _TRAILER = re.compile(rb"Pq-(Patch|Digest|Options|Fuzz): ([^\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What pq reads of a commit. `date` is the author's: seconds since 1970, minutes east of UTC; `own`: pq made it, and nobody since."""
+    """What pq reads of a commit. `date` is the author's: seconds since 1970, minutes east of UTC; `own`: pq made it, and nobody since.
+
+    `author` is name and address.
+    """
 
     oid: str
     tree: str
@@ -37,6 +40,7 @@ class Commit:
     date: tuple[int, int]
     message: bytes
     own: bool = True
+    author: tuple[str, str] = IDENTITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ def read(objects: Objects, oid: str) -> Commit:
     head, _, message = objects.read(oid).partition(b"\n\n")
     fields = [line.split(b" ", 1) for line in head.split(b"\n") if b" " in line]
     author = next(value for key, value in fields if key == b"author")
-    seconds, zone = author.rsplit(b" ", 2)[1:]
+    who, seconds, zone = author.rsplit(b" ", 2)
+    name, _, address = who.rpartition(b" <")
     return Commit(
         oid=oid,
         tree=next(value.decode() for key, value in fields if key == b"tree"),
@@ -72,6 +77,7 @@ def read(objects: Objects, oid: str) -> Commit:
         date=(int(seconds), _minutes(zone.decode())),
         message=message,
         own=next(value for key, value in fields if key == b"committer").startswith(_OWN),
+        author=(paths.text(name), paths.text(address.removesuffix(b">"))),
     )
 
 
@@ -89,9 +95,8 @@ def as_patch(commit: Commit) -> PatchCommit | None:
 
 
 def without_trailers(message: bytes) -> bytes:
-    """A message without the paragraph of pq's trailers at its end."""
-    text, _, last = message.rstrip(b"\n").rpartition(b"\n\n")
-    return text if _TRAILER.match(last) else message
+    """A message without pq's trailers, wherever a squash has put them."""
+    return b"\n".join(line for line in message.split(b"\n") if not _TRAILER.match(line))
 
 
 def write_patch(
@@ -116,7 +121,7 @@ def write(
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
     lines += [f"author {author[0]} <{author[1]}> {stamp}", f"committer {IDENTITY[0]} <{IDENTITY[1]}> {stamp}"]
     content = paths.raw("\n".join(lines) + "\n\n" + message)
-    return Commit(objects.write("commit", content), tree, parents, date, paths.raw(message))
+    return Commit(objects.write("commit", content), tree, parents, date, paths.raw(message), author=author)
 
 
 def _options(entry: Entry) -> str:

@@ -5,9 +5,9 @@ operations, and every operation sets it. Killed before it, the next command take
 journal (`pq/journal.json` in the git folder) is::
 
     {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
-     "refs": [[<name>, <id or null>, <id or null>], …]}
+     "refs": [[<name>, <id or null>, <id or null>], …], "index": {<path>: [<mode>, <id>] or null}}
 
-with the refs in their order, as they were and are to be; the first is the branch. It is complete or absent: it is synced before a file is
+with the refs in their order, as they were and are to be; the first is the branch. `index` has the entries as they were. It is complete or absent: it is synced before a file is
 touched, and an unreadable one means that none was. Its time is set anew before index and branch are written: a lock file of git's that
 was born right behind that time is the dead command's own.
 """
@@ -25,11 +25,11 @@ from pathlib import Path
 
 import pygit2
 
-from pq.core.patch import REGULAR
+from pq.core.patch import REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
 from pq.repo import commits, files, operations
-from pq.repo.objects import Objects
+from pq.repo.objects import FOLDER, Node, Objects
 from pq.repo.operations import State
 from pq.repo.worktree import Changes, Worktree
 
@@ -119,7 +119,8 @@ class Mover:
         self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
         refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
         token = files.new_token()
-        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs, "token": token})
+        entries = self.worktree.entries(switch.index)
+        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs, "token": token, "index": entries})
         try:
             self.worktree.switch_files(switch.files, token)
             os.utime(self._journal)
@@ -145,7 +146,9 @@ class Mover:
                 "git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running"
             )
         switch = self._switch(before, after)
-        if blocking := self.worktree.in_the_way(switch.files, switch.index):
+        taken = self._edits(before)
+        staged = {path: change for path, change in switch.index.items() if path not in taken}
+        if blocking := self.worktree.in_the_way(switch.files, staged):
             raise NotClean(
                 f"unrefreshed changes are in the way: {', '.join(blocking)}",
                 hint=f"git -C {self.worktree.root} stash -a puts them aside, git -C {self.worktree.root} status --ignored shows them",
@@ -157,6 +160,7 @@ class Mover:
     def recover(self) -> Recovery | None:
         """Finish or undo a move that was interrupted; None if there was none."""
         if not self._journal.exists():
+            self._set(RefChange(_MOVING, None, None))
             return None
         if (journal := self._read_journal()) is not None:
             self._drop_own_locks(journal.refs[0].name)
@@ -190,7 +194,8 @@ class Mover:
         for ref in reversed(journal.refs):
             if self._target(ref.name) == ref.new:
                 self._set(RefChange(ref.name, ref.new, ref.old))
-        left = list(self.worktree.switch_back(switch.files, switch.index, journal.token))
+        entries = {path: (journal.index.get(path), None) for path in switch.index}
+        left = list(self.worktree.switch_back(switch.files, entries, journal.token))
         for path, (old, new) in switch.queue.items():
             files.drop_temporary(files.at(self.queue, path), journal.token)
             now = self._queue_file(path)
@@ -205,7 +210,8 @@ class Mover:
         try:
             said = json.loads(self._journal.read_bytes())
             refs = tuple(RefChange(*ref) for ref in said["refs"])
-            journal = _Journal(said["operation"], said["reverse"], refs, str(said["token"]))
+            index = {str(path): (int(entry[0]), str(entry[1])) if entry else None for path, entry in said["index"].items()}
+            journal = _Journal(said["operation"], said["reverse"], refs, str(said["token"]), index)
             ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
             complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -244,29 +250,45 @@ class Mover:
             )
 
     def _switch(self, before: State, after: State) -> _Switch:
-        indexes = [self._index_tree(state) for state in (before, after)]
-        queue = {path: (before.queue[path], after.queue[path]) for path in before.queue}
-        return _Switch(self.objects.difference(before.files, after.files), self.objects.difference(*indexes), queue)
+        gone_first = sorted(before.queue, key=lambda path: (after.queue[path] is not None, path))
+        queue = {path: (before.queue[path], after.queue[path]) for path in gone_first}
+        return _Switch(self.objects.difference(before.files, after.files), self._index_changes(before, after), queue)
 
-    def _index_tree(self, state: State) -> str:
-        """What the index holds: the head's files, and those that are new among the edits, so that they stay known to git."""
-        head = commits.read(self.objects, state.head).tree
-        if head == state.files:
-            return head
-        edits = self.objects.difference(head, state.files)
-        return self.objects.edit(head, {path: new for path, (old, new) in edits.items() if old is None and new is not None})
+    def _index_changes(self, before: State, after: State) -> Changes:
+        """The entries of all files that the move is about: as the head has them and, of files that are new among the edits, as these are.
+
+        Entries of edits are set though they should be so already: nobody knows what was staged.
+        """
+        heads = [commits.read(self.objects, state.head).tree for state in (before, after)]
+        edits = [self._edits(state) for state in (before, after)]
+        moved = self.objects.difference(*heads)
+
+        def entry(side: int, path: str) -> Node | None:
+            head = self.objects.node(heads[side], path)
+            if head is not None and head[0] != FOLDER:
+                return head
+            return edits[side][path][1] if path in edits[side] else None
+
+        return {path: (entry(0, path), entry(1, path)) for path in {**moved, **edits[0], **edits[1]}}
+
+    def _edits(self, state: State) -> Changes:
+        """The edits that a state has on top of its head."""
+        return self.objects.difference(commits.read(self.objects, state.head).tree, state.files)
 
     def _queue_file(self, path: str) -> bytes | None:
         found = files.read(files.at(self.queue, path))
+        if found is not None and found.mode == SYMLINK:
+            raise NotClean(f"{path} is a symlink", hint="put the file itself there")
         return None if found is None else found.content
 
     def _require_queue(self, path: str, content: bytes | None) -> None:
         if files.symlink_above(self.queue, path) is not None or self._queue_file(path) != content:
-            raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
+            raise NotClean(f"{path} is not what it was", hint="it was edited since; if that is meant, pq repair goes on from it")
 
     def _put_queue(self, path: str, content: bytes | None, token: str) -> None:
         if content is None:
-            files.remove(self.queue, path)
+            top, _, below = path.partition("/")
+            files.remove(self.queue / top, below)  # which leaves patches/ itself
         else:
             place = files.at(self.queue, path)
             mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else None
@@ -309,3 +331,4 @@ class _Journal:
     reverse: bool
     refs: tuple[RefChange, ...]
     token: str
+    index: Mapping[str, Node | None]

@@ -62,6 +62,11 @@ class Worktree:
             found[path] = None if file is None else (file.mode, self.objects.write("blob", file.content))
         return found
 
+    def entries(self, paths: Iterable[str]) -> dict[str, Node | None]:
+        """What the index holds at these paths."""
+        index = self._index()
+        return {path: _indexed(index, path) for path in paths}
+
     def make_known(self, nodes: Mapping[str, Node]) -> tuple[str, ...]:
         """Put files into the index that it does not have; which these were."""
         index = self._index()

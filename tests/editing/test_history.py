@@ -95,7 +95,7 @@ def test_undo_destroys_no_edit_of_a_patch_file(three: World) -> None:
 
     said = three.pq("undo")
 
-    assert (said.code, "patches/c.patch was changed meanwhile" in said.err) == (5, True)
+    assert (said.code, "patches/c.patch is not what it was" in said.err) == (5, True)
     assert place.read_text().startswith("Mine.\n")
 
 

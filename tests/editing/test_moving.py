@@ -47,7 +47,7 @@ def test_a_patch_does_not_move_over_one_that_needs_it(three: World) -> None:
         said = three.pq("float", "a")
 
     assert said.code == 3
-    assert "Patch d.patch does not apply" in said.err
+    assert "Patch d.patch does not fit where it would stand; nothing was changed" in said.err
 
 
 def test_what_stands_already_is_nothing_to_do(three: World) -> None:

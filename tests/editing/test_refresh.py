@@ -95,7 +95,7 @@ def test_an_edit_of_lines_that_a_patch_above_made_stops(three: World) -> None:
         said = three.pq("refresh", "a")
 
     assert said.code == 3
-    assert "does not apply" in said.err
+    assert "The edits do not fit there; nothing was changed" in said.err
     assert three.pq("refresh", "c").code == 0
 
 
@@ -351,3 +351,60 @@ def test_what_can_t_be_is_refused(three: World) -> None:
         assert three.pq("refresh", "-z", "d.patch").code == 2
         assert three.pq("add", "nowhere.txt").code == 1
         assert three.pq("remove", "m.py").code == 2
+
+
+@pytest.mark.parametrize("words", [("refresh",), ("refresh", "-z", "d.patch"), ("refresh", "b")])
+def test_a_new_file_that_is_edited_after_add(three: World, words: tuple[str, ...]) -> None:
+    """The ordinary way of adding one. The index is what the files are, whatever was staged."""
+    place = three.checkout / "new.txt"
+    place.write_text("one\n")
+    three.pq("add", "new.txt")
+    place.write_text("one\ntwo\n")
+    git(three.checkout, "mv", "m.py", "n.py")
+    with (three.checkout / "n.py").open("a") as file:
+        file.write("more = 1\n")
+    (three.checkout / "int.txt").write_text("int\n")
+    git(three.checkout, "add", "-N", "int.txt")
+
+    assert three.pq(*words).code == 0
+
+    stands_at(three, "d.patch" if "-z" in words else "c.patch")
+    assert three.pq("pop", "-a").code == 0
+    assert three.pq("push", "-a").code == 0
+
+
+def test_staged_changes_are_edits_too(three: World) -> None:
+    change(three, 30, "staged")
+    git(three.checkout, "add", "f.txt")
+    change(three, 31, "not staged")
+    git(three.checkout, "rm", "-q", "m.py")
+
+    assert three.pq("revert", "m.py").code == 0
+    assert three.pq("refresh").code == 0
+
+    assert ("+staged\n" in patch(three, "c.patch"), "+not staged\n" in patch(three, "c.patch")) == (True, True)
+    stands_at(three, "c.patch")
+
+
+def test_a_conflict_that_git_left_is_not_refreshed(three: World) -> None:
+    change(three, 25, "stashed")
+    git(three.checkout, "stash", "-q")
+    change(three, 25, "other")
+    git(three.checkout, "commit", "-qa", "--amend", "--no-edit")
+    three.pq("repair")
+    subprocess.run(["git", "stash", "pop"], cwd=three.checkout, capture_output=True, check=False)
+
+    with nothing_changed(three):
+        said = three.pq("refresh")
+
+    assert (said.code, said.err.split("\n")[0]) == (5, "pq: there is a conflict in f.txt")
+
+
+def test_paths_that_mean_nothing_are_named(three: World) -> None:
+    change(three, 30, "thirty")
+
+    with nothing_changed(three):
+        assert three.pq("refresh", "-i", "nowhere.txt").err.startswith("pq: nowhere.txt is no file of the checkout\n")
+        assert three.pq("add", "../pq.toml").err.startswith("pq: ../pq.toml is no file of the checkout\n")
+        assert three.pq("revert", "nowhere.txt").code == 1
+    assert three.pq("revert", ".", cwd=three.checkout).out == "Changes to f.txt reverted\n"

@@ -127,3 +127,83 @@ def test_repair_can_be_undone(three: World) -> None:
 
     assert listed(three) == ["a.patch", "b.patch", "c.patch"]
     assert git(three.checkout, "log", "-1", "--format=%s").strip() == "mine"
+
+
+def test_an_amended_author_is_the_author(three: World) -> None:
+    git(
+        three.checkout,
+        "commit",
+        "-q",
+        "--amend",
+        "--no-edit",
+        "--author=Doe, John <john@example.org>",
+        "--date=2020-01-01T00:00:00Z",
+    )
+
+    assert three.pq("repair").code == 0
+
+    assert patch(three, "c.patch").startswith(
+        'From: "Doe, John" <john@example.org>\nDate: Wed, 01 Jan 2020 00:00:00 +0000\nSubject: '
+    )
+    assert git(three.checkout, "log", "-1", "--format=%an <%ae> %at").strip() == "Doe, John <john@example.org> 1577836800"
+    _is_one(three, "c.patch")
+
+
+def test_other_fields_stay_when_a_commit_is_reworded(three: World) -> None:
+    three.pq("pop")
+    place = three.queue / "patches" / "c.patch"
+    place.write_text("Subject: old\nForwarded: no\nBug: 5\n more\n\n\n\nText.\n\n" + place.read_text())
+    three.pq("push")
+    git(three.checkout, "commit", "-q", "--amend", "--no-edit")
+    assert three.pq("repair").code == 0
+    assert patch(three, "c.patch").startswith("Subject: old\nForwarded: no\n")
+    message = git(three.checkout, "log", "-1", "--format=%B")
+    git(three.checkout, "commit", "-q", "--amend", "-m", message.replace("old", "new", 1))
+
+    assert three.pq("repair").code == 0
+
+    assert patch(three, "c.patch").startswith("Forwarded: no\nBug: 5\n more\nSubject: new\n\nText.\n\ndiff --git")
+
+
+@pytest.mark.parametrize("quoted", ["diff --git a/m.py b/m.py", "--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-x = 1\n+x = 666"])
+def test_a_message_that_quotes_a_diff_is_a_message(three: World, quoted: str) -> None:
+    change(three, 30, "thirty")
+    git(three.checkout, "commit", "-qam", f"mine\n\nAs in\n\n{quoted}\n")
+
+    assert three.pq("repair").code == 0
+
+    _is_one(three, "mine.patch")
+    assert (three.checkout / "m.py").read_bytes() == b"x = 1\n"
+
+
+def test_a_patch_that_the_series_lost_is_taken_off(three: World) -> None:
+    """A colleague deleted it, and the queue was pulled."""
+    three.series.write_text(three.series.read_text().replace("b.patch\n", ""))
+    (three.queue / "patches" / "b.patch").unlink()
+
+    said = three.pq("repair")
+
+    assert "Patch b.patch was taken off; the series no longer has it\n" in said.out
+    assert listed(three) == ["a.patch", "c.patch"]
+    assert b"line 15\n" in (three.checkout / "f.txt").read_bytes()
+    _is_one(three, "c.patch")
+
+
+def test_an_order_that_was_edited_is_followed(three: World) -> None:
+    text = three.series.read_text().replace("a.patch\nb.patch\n", "# second\nb.patch\n# first\na.patch # why\n")
+    three.series.write_text(text)
+    full = three.files()
+
+    assert three.pq("repair").code == 0
+
+    assert three.series.read_text() == text
+    assert three.files() == full
+    assert three.pq("applied").out == "b.patch\na.patch\nc.patch\n"
+
+
+def test_what_lost_its_commit_is_named(three: World) -> None:
+    git(three.checkout, "commit", "-q", "--amend", "-m", "new title")
+
+    said = three.pq("repair")
+
+    assert said.out == "Patch new-title.patch was made of a commit\nPatch c.patch is not applied any more: it has no commit\n"
