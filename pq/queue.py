@@ -99,6 +99,13 @@ class Queue:
                 f"Patch {name} has no file {self.relative(place)}", hint="put the file there, or take the line out of the series"
             ) from None
 
+    def other_series(self, name: str) -> tuple[str, ...]:
+        """The other series files that list a patch."""
+        found = (file for file in self._series_files() if file != self.series_file)
+        return tuple(
+            self.relative(file) for file in found if name in series.read(file.read_bytes(), file=self.relative(file)).names
+        )
+
     def unlisted(self) -> tuple[str, ...]:
         """Patch files that no series of the queue names."""
         listed: set[str] = set()

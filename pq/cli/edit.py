@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pq.cli.move import EXIT_CODES
 from pq.engine import diffs, edit
 from pq.engine.status import in_checkout
 from pq.engine.workspace import Workspace
-from pq.errors import PqError
+from pq.errors import NothingToDo, PqError
 
 _DEP3 = b"""\
 Description: <short summary>
@@ -73,6 +74,8 @@ def diff_command(
     color: str,
 ) -> None:
     """Print what the top patch changes as the checkout stands, in FILEs or in all."""
+    if unrefreshed and patch:
+        raise click.UsageError("-z shows what is not refreshed, whatever the patch; it goes without -P")
     workspace = settings.workspace()
     asked = diffs.Asked(patch, combine, unrefreshed, snapshot, reverse, named_paths(settings, workspace, files))
     content = diffs.diff(workspace, asked)
@@ -129,9 +132,7 @@ def header_command(settings: Settings, patch: str | None, append: bool, replace:
         given = sys.stdin.buffer.read()
         return EXIT_CODES[edit.set_header(workspace, patch, lambda _: given, settings.report)]
     if editor:
-        return EXIT_CODES[
-            edit.set_header(workspace, patch, lambda old: _edited(old or (_DEP3 if dep3 else b"")), settings.report)
-        ]
+        return _edit_header(settings, patch, _DEP3 if dep3 else b"")
     header = edit.header(workspace, patch)
     if settings.report.as_json:
         settings.report.result("header", header, ())
@@ -186,18 +187,28 @@ def _ended(text: bytes) -> bytes:
     return text if not text or text.endswith(b"\n") else text + b"\n"
 
 
-def _edited(text: bytes) -> bytes:
-    """The text as the user's editor leaves it; bytes that are no UTF-8 pass through."""
+def _edit_header(settings: Settings, patch: str | None, template: bytes) -> int:
+    """Have the user's editor change the text, outside of any lock; what was written is kept where it is refused."""
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="pq-") as folder:
-        place = Path(folder, "header.txt")
-        place.write_bytes(text)
-        try:
-            click.edit(filename=str(place))
-        except click.ClickException as error:
-            raise PqError(f"the editor failed: {error.format_message()}", hint="set EDITOR") from None
-        return place.read_bytes()
+    old = edit.header(settings.workspace(), patch)
+    handle, name = tempfile.mkstemp(prefix="pq-header-", suffix=".txt")
+    place = Path(name)
+    with os.fdopen(handle, "wb") as file:
+        file.write(old or template)
+    try:
+        click.edit(filename=name)
+        new = place.read_bytes()
+        code = EXIT_CODES[edit.set_header(settings.workspace(), patch, lambda _: new, settings.report, old=old)]
+    except NothingToDo:
+        place.unlink()
+        raise
+    except (PqError, click.ClickException) as error:
+        if isinstance(error, PqError):
+            error.hint = f"what you wrote is in {place}"
+        raise
+    place.unlink()
+    return code
 
 
 def _colored(content: bytes) -> bytes:

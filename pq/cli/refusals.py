@@ -130,7 +130,10 @@ def _evidence(refused: Refused) -> list[str]:
     """Expected lines beside found ones, where both are known."""
     if refused.reason not in (Reason.CONFLICT, Reason.NO_PLACE) or not (refused.expected or refused.found):
         return []
-    return [*_block("expected", refused.expected), *_block("found", refused.found)]
+    pairs = zip(refused.expected, refused.found, strict=False)
+    same = next((number for number, (one, other) in enumerate(pairs) if one != other), 0)
+    start = max(same - _SHOWN_LINES // 2, 0)  # what differs is to be seen
+    return [*_block("expected", refused.expected[start:]), *_block("found", refused.found[start:])]
 
 
 def _block(title: str, lines: Sequence[bytes]) -> list[str]:

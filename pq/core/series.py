@@ -15,6 +15,7 @@ What is not edited keeps its bytes: `Series.render` of `read` is the identity.
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import re
 from collections.abc import Sequence
@@ -124,13 +125,14 @@ class Series:
         return _with_line(self.without(name), line if line.endswith(b"\n") else line + b"\n", behind)
 
     def ordered(self, applied: Sequence[str]) -> Series:
-        """The same series with these patches first, in this order; only lines that stand elsewhere are moved."""
+        """The same series with these patches first, in this order. As few lines as possible are moved, so that comments stay with patches."""
+        target = [*applied, *(name for name in self.names if name not in applied)]
+        places = [self.names.index(name) for name in target]
+        kept = _longest_rising(places)
         series = self
-        for number, name in enumerate(applied):
-            behind = applied[number - 1] if number else None
-            at = series.names.index(name)
-            if (series.names[at - 1] if at else None) != behind:
-                series = series.moved(name, behind=behind)
+        for number, name in enumerate(target):
+            if places[number] not in kept:
+                series = series.moved(name, behind=target[number - 1] if number else None)
         return series
 
     def without(self, name: str) -> Series:
@@ -220,6 +222,22 @@ def _with_line(series: Series, line: bytes, behind: str | None) -> Series:
         lines[at - 1] += b"\n"
     lines.insert(at, mark + line)
     return read(b"".join(lines), file="series")
+
+
+def _longest_rising(numbers: Sequence[int]) -> set[int]:
+    """The most of these numbers, all different, that rise from left to right."""
+    ends: list[int] = []
+    below: dict[int, int | None] = {}
+    for number in numbers:
+        at = bisect.bisect(ends, number)
+        below[number] = ends[at - 1] if at else None
+        ends[at:] = [number] if at == len(ends) else [number, *ends[at + 1 :]]
+    found: set[int] = set()
+    last = ends[-1] if ends else None
+    while last is not None:
+        found.add(last)
+        last = below[last]
+    return found
 
 
 def _pin(line: bytes, number: int, file: str) -> Pin:

@@ -16,7 +16,7 @@ from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.workspace import Workspace
-from pq.errors import NothingToDo, PqError
+from pq.errors import NotClean, NothingToDo, ParseError, PqError
 from pq.repo.operations import State
 
 
@@ -82,6 +82,8 @@ def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool,
         if name is None:
             raise NothingToDo("No patches applied", hint="pq delete PATCH deletes one that is not")
         series = workspace.series.without(name)
+        if remove:
+            _require_no_other(workspace, name, "delete it without -r")
         dropped = {rewrite.patch_path(workspace, name): None} if remove else {}
         layers_above: list[Layer] = []
         if name not in workspace.stack.applied:
@@ -105,6 +107,7 @@ def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -
     """Give a patch another name, in the series and as a file."""
     with workspace.locked(tell):
         name = _named(workspace, given)
+        _require_no_other(workspace, name, "pq fork goes on with a copy")
         require_no_file(workspace, new_name)
         series = workspace.series.renamed(name, new_name)
         content = workspace.queue.read_patch(name)
@@ -118,21 +121,26 @@ def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -
         return outcome
 
 
-def set_header(workspace: Workspace, given: str | None, edit: Callable[[bytes], bytes], tell: Tell) -> Outcome:
-    """Make another text of the one above the diff of a patch."""
+def set_header(
+    workspace: Workspace, given: str | None, edit: Callable[[bytes], bytes], tell: Tell, *, old: bytes | None = None
+) -> Outcome:
+    """Make another text of the one above the diff of a patch; with `old`, only if it is that still."""
     with workspace.locked(tell):
         name = _named(workspace, given)
         entry, content = workspace.series.entry(name), workspace.queue.read_patch(name)
         header = patch_reader.read(content, file=name, strip=entry.strip).header
+        if old is not None and header != old:
+            raise NotClean(f"Header of patch {name} was changed meanwhile")
         text = edit(header)
         rest = content[len(header) :]
         made = (text if text.endswith(b"\n") or not text or not rest else text + b"\n") + rest
-        if patch_reader.read(made, file=name, strip=entry.strip).header != made[: len(made) - len(rest)]:
+        if not _is_header(made, len(made) - len(rest), entry):
             raise PqError("This text would be read as a part of the diff", hint="a header holds no lines that begin a diff")
         if made == content:
             raise NothingToDo(f"Header of patch {name} is unchanged")
-        queue: dict[str, bytes | None] = {rewrite.patch_path(workspace, name): made}
-        outcome = carry_out(workspace, _with_entry(workspace, name, entry, made, queue), tell)
+        path = rewrite.patch_path(workspace, name)
+        queue: dict[str, bytes | None] = {path: made}
+        outcome = carry_out(workspace, replace(_with_entry(workspace, name, entry, made, queue), read={path: content}), tell)
         tell(events.HeaderReplaced(name))
         return outcome
 
@@ -167,6 +175,14 @@ def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple
     if above and carried[-1].tree != edits:
         return events.Unfit(None)
     return (Layer(target.entry.forward(), content, target.before, tree), *carried)
+
+
+def _is_header(content: bytes, length: int, entry: Entry) -> bool:
+    """Whether the first bytes of a patch are read as its text, and no more and no less."""
+    try:
+        return len(patch_reader.read(content, file=entry.name, strip=entry.strip).header) == length
+    except ParseError:
+        return False
 
 
 def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, queue: dict[str, bytes | None]) -> Plan:
@@ -242,6 +258,12 @@ def edits(workspace: Workspace, paths: Collection[str]) -> str:
         edited = among(edited, paths)
     nodes = workspace.checkout.mover.worktree.edited(edited)
     return workspace.checkout.objects.edit(_head_tree(workspace), nodes)
+
+
+def _require_no_other(workspace: Workspace, name: str, hint: str) -> None:
+    """Raise PqError where another series lists the patch, whose file would be gone."""
+    if others := workspace.queue.other_series(name):
+        raise PqError(f"Patch {name} is listed in {', '.join(others)}, too", hint=hint)
 
 
 def _require_known(workspace: Workspace, paths: Collection[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from pq.core import patch_reader, stack
+from pq.core import header, patch_reader, paths, stack
 from pq.core.patch import Patch
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
@@ -22,7 +22,7 @@ def float_up(workspace: Workspace, given: str, tell: Tell) -> Outcome:
     with workspace.locked(tell):
         name = stack.find_applied(workspace.stack, given)
         order = [each for each in workspace.stack.applied if each != name]
-        return _reorder(workspace, [*order, name], tell)
+        return _reorder(workspace, [*order, name], name, tell)
 
 
 def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell) -> Outcome:
@@ -31,7 +31,7 @@ def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell)
         name = stack.find_applied(workspace.stack, given) if given else _top(workspace)
         order = [each for each in workspace.stack.applied if each != name]
         at = order.index(_other(workspace, name, below)) if below else 0
-        return _reorder(workspace, [*order[:at], name, *order[at:]], tell)
+        return _reorder(workspace, [*order[:at], name, *order[at:]], name, tell)
 
 
 def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
@@ -50,8 +50,10 @@ def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
             return Outcome.CONFLICT
         _require_same(moved, old)
         lowest, highest = moved[0], moved[len(chosen) - 1]
-        headers = [_header(layer) for layer in chosen]
-        text = b"\n".join(header.rstrip(b"\n") + b"\n" for header in headers if header.strip())
+        first_text, *texts = [_header(layer) for layer in chosen]
+        messages = [header.read(text).message for text in texts if text.strip()]
+        text = b"\n".join([first_text.rstrip(b"\n") + b"\n", *(paths.raw(message) + b"\n" for message in messages)])
+        text = b"" if not text.strip() else text + b"\n"
         renames = [rename for layer in chosen for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
         body = carry.diff(workspace.checkout.objects, lowest.before, highest.tree, renames=renames)
         one = Layer(lowest.entry.forward(), text + body, lowest.before, highest.tree)
@@ -112,19 +114,21 @@ def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[st
         return outcome
 
 
-def _reorder(workspace: Workspace, order: Sequence[str], tell: Tell) -> Outcome:
+def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) -> Outcome:
+    """Bring the applied patches into another order, in which one of them has another place."""
     applied = workspace.stack.applied
     first = next((number for number, (old, new) in enumerate(zip(applied, order, strict=True)) if old != new), None)
     if first is None:
         raise NothingToDo("The patches stand in this order already")
     old = layers(workspace, first)
     by_name = {layer.entry.name: layer for layer in old}
-    moved = carry.carry(workspace, [by_name[name] for name in order[first:]], old[0].before)
+    moved = carry.carry(workspace, [by_name[each] for each in order[first:]], old[0].before)
     if isinstance(moved, events.Unfit):
         tell(moved)
         return Outcome.CONFLICT
     _require_same(moved, old)
-    series = workspace.series.ordered(order)
+    at = order.index(name)
+    series = workspace.series.moved(name, behind=order[at - 1] if at else None)
     outcome = carry_out(workspace, Plan(first, moved, rewrite.queue_changes(workspace, series, moved)), tell)
     rewrite.tell_carried(tell, old, moved)
     tell(events.NowAt(order[-1]))

@@ -151,4 +151,17 @@ def open_workspace(start: Path, *, queue_root: Path | None = None, series_name: 
     root = queue_root or queue.find(start) or checkout.queue_of(start)
     if root is None:
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
-    return Workspace(queue.open_queue(root, series_name=series_name), title)
+    found = queue.open_queue(root, series_name=series_name)
+    _require_this_checkout(start, found)
+    return Workspace(found, title)
+
+
+def _require_this_checkout(start: Path, found: Queue) -> None:
+    """Raise PqError in a folder of another checkout that the queue had once."""
+    above = [folder for folder in (start.resolve(), *start.resolve().parents) if folder.is_relative_to(found.root.resolve())]
+    inside = next((folder for folder in above[:-1] if (folder / ".git" / "pq").is_dir()), None)
+    if inside is not None and inside != found.checkout.resolve():
+        raise PqError(
+            f"{inside} is not the checkout of this queue, which is {found.relative(found.checkout)}",
+            hint="set [upstream] checkout in pq.toml, or go there",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -148,3 +149,47 @@ def test_a_text_that_would_be_a_diff_is_no_header(three: World, typed: io.BytesI
         said = three.pq("header", "-r", "b")
 
     assert said.code == 1
+
+
+def test_two_patches_of_one_name_are_one_too_many(desk: World) -> None:
+    for folder in ("one", "two"):
+        (desk.root / folder).mkdir()
+        (desk.root / folder / "x.patch").write_text(FAR)
+
+    with nothing_changed(desk):
+        said = desk.pq("import", "../one/x.patch", "../two/x.patch")
+
+    assert (said.code, said.err.split("\n")[0]) == (1, "pq: Two of these would be patch x.patch")
+
+
+def test_an_author_with_a_comma_is_one_author(desk: World) -> None:
+    git(desk.checkout, "switch", "-q", "-c", "work")
+    change(desk, 3, "three")
+    git(desk.checkout, "commit", "-qam", "three", "--author=Doe, Jané (ACME) <jane@example.org>")
+    git(desk.checkout, "switch", "-q", "pq/v1")
+
+    desk.pq("import", "pq/v1..work")
+    assert desk.pq("push").code == 0
+
+    assert git(desk.checkout, "log", "-1", "--format=%an <%ae>").strip() == "Doe, Jané (ACME) <jane@example.org>"
+
+
+def test_what_was_written_in_an_editor_is_not_lost(three: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it is refused, nor what somebody else wrote meanwhile."""
+    monkeypatch.setenv("EDITOR", 'sh -c \'echo "diff --git a/x b/x" > "$0"\'')
+
+    refused = three.pq("header", "-e", "b")
+
+    assert (refused.code, "hint: what you wrote is in " in refused.err) == (1, True)
+    place = Path(refused.err.partition("what you wrote is in ")[2].strip())
+    assert place.read_text() == "diff --git a/x b/x\n"
+    place.unlink()
+
+
+def test_a_patch_that_another_series_lists_keeps_its_file(three: World) -> None:
+    (three.queue / "series" / "v2").write_text("b.patch\n")
+
+    with nothing_changed(three):
+        assert three.pq("delete", "-r", "b").code == 1
+        assert three.pq("rename", "-P", "b", "x.patch").code == 1
+    assert three.pq("delete", "b").code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import World
+from tests.conftest import World, git
 from tests.editing.conftest import change, listed, patch
 from tests.laws import nothing_changed, stands_at
 
@@ -190,3 +190,53 @@ def test_the_graph_says_what_needs_what(three: World) -> None:
     assert [line.strip() for line in by_lines.splitlines() if "->" in line] == ["n3 -> n0;"]
     assert three.pq("graph", "--reduce").out.count("->") == 3
     assert '[label="f.txt"]' in three.pq("graph", "--edge-labels", "files").out
+
+
+def test_a_rename_goes_and_comes_whole(three: World) -> None:
+    three.pq("new", "d.patch")
+    git(three.checkout, "mv", "m.py", "n.py")
+    (three.checkout / "n.py").write_text("x = 1\nmore = 2\n")
+    three.pq("refresh")
+    assert "rename from m.py\n" in patch(three, "d.patch") or "n.py" in patch(three, "d.patch")
+    full = three.files()
+
+    assert three.pq("remove", "n.py").code == 0
+    assert ((three.checkout / "m.py").exists(), (three.checkout / "n.py").exists()) in ((True, False), (False, False))
+    assert three.pq("undo").code == 0
+
+    assert three.files() == full
+
+
+def test_the_comments_of_a_series_stay_with_their_patches(three: World) -> None:
+    three.series.write_text(three.series.read_text().replace("c.patch", "# about c\nc.patch"))
+
+    assert three.pq("float", "b").code == 0
+
+    assert three.series.read_text().splitlines()[1:] == ["a.patch", "# about c", "c.patch", "b.patch"]
+
+
+def test_what_is_not_checked_is_said(three: World) -> None:
+    said = three.pq("delete", "--no-check", "b")
+    back = three.pq("undo")
+
+    assert said.err == "pq: NOT CHECKED, as asked for: c.patch\nhint: pq check asks the hook about them\n"
+    assert back.err == "pq: NOT CHECKED as it stands now: c.patch\nhint: pq check asks the hook about them\n"
+
+
+def test_a_hook_that_rejects_keeps_the_checkout(three: World) -> None:
+    """Law 3: where files of the checkout change, the gate is asked."""
+    (three.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\nexit 1\n")
+
+    with nothing_changed(three):
+        assert three.pq("delete", "b").code == 4
+    assert three.pq("float", "b").code == 0
+
+
+def test_the_graph_of_many_patches_is_quick(desk: World) -> None:
+    """What follows from the rest is found in one pass."""
+    for number in range(1, 31):
+        desk.pq("new", "-q", f"p{number}.patch")
+        change(desk, number, f"p{number}")
+        desk.pq("refresh", "-q")
+
+    assert desk.pq("graph", "--reduce").out.count("->") == 29

@@ -86,3 +86,16 @@ def test_a_pin_that_is_set_is_read(data: bytes, whole: bool) -> None:
 
         assert series.read(pinned.render(), file="series") == pinned
         assert pinned.names == before.names
+
+
+@given(st.permutations(range(6)), st.integers(0, 6))
+def test_an_order_is_made_by_few_moves(order: list[int], count: int) -> None:
+    """The patches asked for come first, the others stay in their order, and so does every line that can."""
+    before = series.read(b"".join(b"# about %d\np%d\n" % (number, number) for number in range(6)), file="series")
+    applied = [f"p{number}" for number in order[:count]]
+
+    after = before.ordered(applied)
+
+    assert after.names == (*applied, *(name for name in before.names if name not in applied))
+    assert sorted(after.lines) == sorted(before.lines)
+    assert before.ordered(before.names[:count]) == before
