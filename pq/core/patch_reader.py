@@ -98,8 +98,6 @@ class _Reader:
             header_end = len(self.lines)
         return Patch(data, b"".join(self.lines[:header_end]), tuple(files))
 
-    # -- where a file patch begins ------------------------------------------------------------------------------
-
     def _section(self) -> FilePatch | None:
         line = self._peek(self.at)
         if line.startswith(b"diff --git ") and self._git_goes_on():
@@ -153,8 +151,6 @@ class _Reader:
             if _LIKE_A_DIFF.match(line):
                 raise self._error("this looks like a diff, but no file patch begins here", number)
 
-    # -- the two kinds of file patch ----------------------------------------------------------------------------
-
     def _git_section(self, first: bytes) -> FilePatch:
         section = _Section(self.at, git=True, crlf=self.lines[self.at].endswith(b"\r\n"))
         self.at += 1
@@ -182,8 +178,6 @@ class _Reader:
         old, new = (paths.named(self._peek(self.at + offset)[4:], git=section.git) for offset in (0, 1))
         section.names, section.named = (old, new), self.at
         self.at += 2
-
-    # -- hunks --------------------------------------------------------------------------------------------------
 
     def _hunks(self, section: _Section) -> tuple[Hunk, ...]:
         begins: list[int] = []
@@ -253,8 +247,6 @@ class _Reader:
         padded = line if line[:1] == mark else mark + line
         return (padded if padded.endswith(b"\n") else padded + b"\n").decode("latin-1")
 
-    # -- binary -------------------------------------------------------------------------------------------------
-
     def _binary(self) -> BinaryChange:
         forward = self._binary_hunk()
         if forward is None:
@@ -276,8 +268,6 @@ class _Reader:
             return binary.decode(literal=found[1] == b"literal", size=int(found[2]), lines=lines)
         except ValueError as error:
             raise self._error(f"a broken binary hunk: {error}", begin) from None
-
-    # -- what the header lines mean -----------------------------------------------------------------------------
 
     def _file(
         self, section: _Section, first: bytes, *, hunks: tuple[Hunk, ...] = (), change: BinaryChange | None = None
@@ -367,8 +357,6 @@ class _Reader:
             return SYMLINK
         what = "a submodule" if mode == "160000" else f"mode {mode}"
         raise self._error(f"{what} can't be patched; pq knows files and symlinks", section.line)
-
-    # -- lines --------------------------------------------------------------------------------------------------
 
     def _peek(self, at: int) -> bytes:
         """Line `at` without its ending; empty behind the end."""

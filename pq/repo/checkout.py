@@ -64,8 +64,6 @@ class Checkout:
         """What GIT_DIR is set to for hooks."""
         return Path(self.repository.path)
 
-    # -- where it stands ----------------------------------------------------------------------------------------
-
     def head(self, series: str) -> str:
         """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch."""
         branch = branch_of(series)
@@ -140,8 +138,6 @@ class Checkout:
         ignored = FileStatus.WT_NEW | FileStatus.IGNORED
         found = self.repository.status(untracked_files="no").items()
         return {path: FileStatus(flag) for path, flag in found if flag & ~ignored}
-
-    # -- releases and known commits -----------------------------------------------------------------------------
 
     def release(self, name: str) -> str | None:
         """The commit of a release that was set up; None where the ref holds none, as while it is fetched."""
