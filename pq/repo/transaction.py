@@ -19,7 +19,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,13 +149,17 @@ class Mover:
         taken = self._edits(before)
         staged = {path: change for path, change in switch.index.items() if path not in taken}
         if blocking := self.worktree.in_the_way(switch.files, staged):
-            raise NotClean(
-                f"unrefreshed changes are in the way: {', '.join(blocking)}",
-                hint=f"git -C {self.worktree.root} stash -a puts them aside, git -C {self.worktree.root} status --ignored shows them",
-            )
+            raise NotClean(f"unrefreshed changes are in the way: {', '.join(blocking)}", hint=self._way_out(blocking))
         for path, (old, _) in switch.queue.items():
             self._require_queue(path, old)
         return switch
+
+    def _way_out(self, blocking: Iterable[str]) -> str:
+        """How to put edits aside: files that git does not know take another option."""
+        git = f"git -C {self.worktree.root}"
+        if None in self.worktree.entries(blocking).values():
+            return f"{git} stash -a puts them aside, {git} status --ignored shows them"
+        return f"{git} stash puts them aside, {git} diff HEAD shows them"
 
     def recover(self) -> Recovery | None:
         """Finish or undo a move that was interrupted; None if there was none."""

@@ -122,7 +122,7 @@ def test_nothing_is_said_to_be_applied_where_edits_are_in_the_way(stacked: World
     place = stacked.checkout
     assert said.err == (
         "pq: unrefreshed changes are in the way: numbers.txt\n"
-        f"hint: git -C {place} stash -a puts them aside, git -C {place} status --ignored shows them\n"
+        f"hint: git -C {place} stash puts them aside, git -C {place} diff HEAD shows them\n"
     )
 
 
@@ -183,3 +183,14 @@ def test_git_at_work_in_the_checkout_is_waited_for(stacked: World) -> None:
 
     assert pushed.code == 5
     assert "git is at work in the checkout (index.lock exists)" in pushed.err
+
+
+def test_files_that_git_does_not_know_are_put_aside_by_what_the_hint_says(world: World) -> None:
+    world.patch("new.patch", {"new.txt": b"new\n"})
+    (world.checkout / "new.txt").write_bytes(b"mine\n")
+    said = world.pq("push")
+    assert said.code == 5
+
+    git(world.root, *said.err.partition("hint: git ")[2].partition(" puts")[0].split())
+
+    assert world.pq("push").code == 0
