@@ -69,7 +69,8 @@ def _disorder(workspace: Workspace) -> str | None:
     try:
         workspace.stack.require_order()
     except NotClean as error:
-        return f"{error.fact}; {error.hint}"
+        amended = any(not applied.commit.own for applied in workspace.applied)
+        return error.fact if amended else f"{error.fact}; {error.hint}"  # else repair is the way out, which is said by itself
     return None
 
 
