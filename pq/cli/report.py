@@ -195,6 +195,8 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.Removing(patch):
             return [f"Removing patch {patch}"]
+        case events.Refreshed(patch, _, True):
+            return [f"Nothing in patch {patch}"]
         case events.Refreshed(patch, changed):
             return [f"Refreshed patch {patch}" if changed else f"Patch {patch} is unchanged"]
         case events.CarriedOver(patch):

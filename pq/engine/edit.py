@@ -52,7 +52,7 @@ def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tel
             return Outcome.CONFLICT
         queue = rewrite.queue_changes(workspace, workspace.series, made)
         outcome = carry_out(workspace, Plan(number, made, queue, edited, kept=True), tell)
-        tell(events.Refreshed(name, changed=True))
+        tell(events.Refreshed(name, changed=True, empty=made[0].tree == made[0].before))
         rewrite.tell_carried(tell, old[1:], made[1:])
         return outcome
 

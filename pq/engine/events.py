@@ -108,10 +108,11 @@ class Removing:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """A patch holds what stands in the checkout; `changed`: it did not before."""
+    """A patch holds what stands in the checkout; `changed`: it did not before; `empty`: that is nothing."""
 
     patch: str
     changed: bool
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -408,3 +408,12 @@ def test_paths_that_mean_nothing_are_named(three: World) -> None:
         assert three.pq("add", "../pq.toml").err.startswith("pq: ../pq.toml is no file of the checkout\n")
         assert three.pq("revert", "nowhere.txt").code == 1
     assert three.pq("revert", ".", cwd=three.checkout).out == "Changes to f.txt reverted\n"
+
+
+def test_a_patch_that_changes_nothing_any_more(three: World) -> None:
+    change(three, 25, "line 25")
+
+    assert three.pq("refresh").out == "Nothing in patch c.patch\n"
+
+    assert patch(three, "c.patch") == ""
+    stands_at(three, "c.patch")
