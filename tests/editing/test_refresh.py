@@ -291,7 +291,7 @@ def test_diff_shows_what_it_is_asked_for(three: World) -> None:
     assert "-thirty\n" in three.pq("diff", "-z", "-R").out
     assert three.pq("diff", "-z", "m.py").out == ""
     assert "\x1b[32m+thirty\x1b[0m\n" in three.pq("diff", "-z", "--color", "always").out
-    assert three.pq("diff", "-z", "-P", "a").code == 1
+    assert three.pq("diff", "-z", "-P", "a").code == 64
 
 
 def test_a_snapshot_is_what_stood_there(three: World) -> None:
