@@ -125,15 +125,15 @@ class World:
         assert "Traceback" not in printed[1], printed[1]
         return Result(code, *printed)
 
-    def process(self, *words: str, cwd: Path | None = None) -> Result:
-        """Run pq as a user does, in a process of its own."""
+    def process(self, *words: str, cwd: Path | None = None, given: bytes = b"") -> Result:
+        """Run pq as a user does, in a process of its own, with this on its standard input."""
         done = subprocess.run(
             [sys.executable, "-m", "pq", *words],
             cwd=cwd or self.queue,
             capture_output=True,
             check=False,
             env={**os.environ, **self.environment},
-            stdin=subprocess.DEVNULL,
+            input=given,
         )
         out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
         assert "Traceback" not in err, err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Callable
 
 import click
@@ -43,11 +44,11 @@ def repair_command(settings: Settings) -> int:
 @click.pass_obj
 def log_command(settings: Settings, count: int | None) -> None:
     """Print the operations that can be undone, the last one first."""
-    found = [logged for _, logged in zip(range(count or 10**9), history.log(settings.workspace()), strict=False)]
-    lines = [
-        f"{logged.oid[:12]} {datetime.datetime.fromtimestamp(logged.operation.date).astimezone():%Y-%m-%d %H:%M:%S} pq {logged.operation.title}"
-        for logged in found
-    ]
+    found = list(itertools.islice(history.log(settings.workspace()), count))
+    lines = []
+    for each in found:
+        when = datetime.datetime.fromtimestamp(each.operation.date).astimezone()
+        lines.append(f"{each.oid[:12]} {when:%Y-%m-%d %H:%M:%S} pq {each.operation.title}")
     said = [{"operation": each.oid, "date": each.operation.date, "title": each.operation.title} for each in found]
     settings.report.result("log", said, lines)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import click
 
 from pq.cli.edit import named_paths
@@ -23,10 +21,10 @@ def annotate_command(settings: Settings, file: str, patch: str | None) -> None:
     found = origins.annotate(workspace, path, patch)
     numbers = {name: number for number, name in enumerate(workspace.stack.applied, 1)}
     used = sorted({numbers[each.patch] for each in found if each.patch is not None})
-    lines = [
-        f"{'' if each.patch is None else numbers[each.patch]}\t{each.line.decode('utf-8', 'surrogateescape').removesuffix(chr(10))}"
-        for each in found
-    ]
+    lines = []
+    for each in found:
+        number = "" if each.patch is None else numbers[each.patch]
+        lines.append(f"{number}\t{each.line.decode('utf-8', 'surrogateescape')}".removesuffix("\n"))
     legend = [f"{number}\t{workspace.stack.applied[number - 1]}" for number in used]
     settings.report.result("lines", found, [*lines, *(["", *legend] if legend else [])])
 
@@ -71,11 +69,7 @@ def absorb_command(settings: Settings, files: tuple[str, ...]) -> int:
 @click.pass_obj
 def grep_command(settings: Settings, words: tuple[str, ...]) -> int:
     """Search the files of the checkout, as git grep does; its options pass through."""
-    from pq.repo.git import environment
-
-    workspace = settings.workspace()
-    command = ["git", "-C", str(workspace.checkout.root), "grep", *words]
-    return subprocess.run(command, env=environment(), check=False).returncode
+    return settings.workspace().checkout.grep(words)
 
 
 def _quoted(name: str) -> str:

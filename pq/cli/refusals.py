@@ -35,7 +35,9 @@ def unfit_lines(patch: str | None, failed: Failed | None) -> list[str]:
     for refusal in failed.refusals if failed is not None else ():
         at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
         lines += [f"  {line}" for line in (f"{at}: {_because(refusal.refused)}", *_evidence(refusal.refused))]
-    return lines if failed is not None else [*lines, "  the patches above would make something else of them"]
+    lines += ["  the patches above would make something else of them"] if failed is None else []
+    way = "refresh that one" if patch is None else "pq squash makes one of two that belong together"
+    return [*lines, f"hint: pq annotate FILE says which patch made the lines; {way}"]
 
 
 def moved_lines(path: str, placed: Placed) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pq.engine import events
-from pq.engine.events import Event
+from pq.engine.events import Edited, Event
 from pq.errors import ParseError, PqError
 
 if TYPE_CHECKING:
@@ -195,6 +195,20 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.Removing(patch):
             return [f"Removing patch {patch}"]
+        case events.NowAt(patch, dry_run):
+            words = f"at patch {patch}" if patch else None
+            if dry_run:
+                return [f"Would be {words}; nothing was changed" if words else "No patches would be applied; nothing was changed"]
+            return [f"Now {words}" if words else "No patches applied"]
+        case events.Progress(text):
+            return [text]
+        case _:
+            return _edited(event)
+
+
+def _edited(event: Edited) -> list[str]:
+    """What is said where patches were edited, or an operation taken back."""
+    match event:
         case events.Refreshed(patch, _, True):
             return [f"Nothing in patch {patch}"]
         case events.Refreshed(patch, changed):
@@ -230,13 +244,6 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return lines or ["Commits and series have the same order"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
-        case events.NowAt(patch, dry_run):
-            words = f"at patch {patch}" if patch else None
-            if dry_run:
-                return [f"Would be {words}; nothing was changed" if words else "No patches would be applied; nothing was changed"]
-            return [f"Now {words}" if words else "No patches applied"]
-        case events.Progress(text):
-            return [text]
 
 
 def _unfit(patch: str | None, failed: Failed | None) -> list[str]:
@@ -271,9 +278,7 @@ def status_lines(status: Status) -> list[str]:
     lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]
     lines += [f"Changed since it was pushed: {name}" for name in status.edited]
     if status.edited:
-        lines.append(
-            f"hint: pq repair applies the files as they are now; so does pq {f'goto {status.below}' if status.below else 'pop -a'}, then push"
-        )
+        lines.append(f"hint: pq repair applies the files as they are now; so does {status.way_out}, then push")
     lines += [f"Commit changed by other means: {name}" for name in status.reworked]
     lines += ["hint: pq repair takes that into the files"] if status.reworked else []
     lines += [status.disorder] if status.disorder else []

@@ -31,10 +31,16 @@ class Stack:
         """What is left of the series, in order."""
         return tuple(entry for entry in self.order if entry.name not in self.applied)
 
-    def below(self, name: str) -> str | None:
-        """The patch under an applied one, if there is one."""
+    def require_top(self) -> str:
+        """The patch applied last. Raises NothingToDo where there is none."""
+        if not self.applied:
+            raise NothingToDo("No patches applied", hint="pq push applies the next one, pq new NAME begins one")
+        return self.applied[-1]
+
+    def taking_off(self, name: str) -> str:
+        """The command that takes an applied patch off, with all above it."""
         number = self.applied.index(name)
-        return self.applied[number - 1] if number else None
+        return f"pq goto {self.applied[number - 1]}" if number else "pq pop -a"
 
     def require_order(self) -> None:
         """NotClean unless the applied patches are the first of the series."""
@@ -42,10 +48,8 @@ class Stack:
         for count, name in enumerate(self.applied):
             if names[count : count + 1] == (name,):
                 continue
-            below = self.applied[count - 1] if count else None
-            way = f"pq goto {below}" if below else "pq pop -a"
             what = "is no longer in the series" if name not in names else "no longer stands where the series has it"
-            raise NotClean(f"Applied patch {name} {what}", hint=f"{way}, then push again")
+            raise NotClean(f"Applied patch {name} {what}", hint=f"{self.taking_off(name)}, then push again")
 
 
 def to_push(stack: Stack, goal: str | int | None) -> tuple[Entry, ...]:

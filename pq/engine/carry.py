@@ -1,4 +1,4 @@
-"""Layers of the stack on other ground: each patch is carried over by three-way from what it stood on, and written anew where it changed."""
+"""Layers of the stack on other ground: each patch is carried over by three-way from what it stood on, written anew if it changed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tup
 def rewritten(
     workspace: Workspace, entry: Entry, content: bytes, before: str, after: str, *, moved: Iterable[tuple[str, str]] = ()
 ) -> bytes:
-    """The file of a patch whose content is what differs between two trees: the text above the diff stays, its renames do, and more that are known."""
+    """The file of a patch that is what differs between two trees: its text stays, its renames do, and `moved` are more of these."""
     patch = workspace.parse(entry, content)
     header = patch.header if patch.header.endswith(b"\n") or not patch.header else patch.header + b"\n"
     return header + diff(workspace.checkout.objects, before, after, renames=[*renames(patch), *moved])

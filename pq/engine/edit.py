@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-from pq.core import patch_reader, stack
+from pq.core import stack
 from pq.core.paths import fault as path_fault
 from pq.core.series import Entry
 from pq.engine import carry, events, history, rewrite
@@ -37,9 +37,7 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
 def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
     """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs."""
     with workspace.locked(tell):
-        name = stack.find_applied(workspace.stack, given) if given else workspace.stack.top
-        if name is None:
-            raise NothingToDo("No patches applied", hint="pq new NAME begins one")
+        name = applied(workspace, given)
         number = workspace.stack.applied.index(name)
         old = layers(workspace, number)
         edited = edits(workspace, paths)
@@ -78,9 +76,7 @@ def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: T
 def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool, check: bool) -> Outcome:
     """Take a patch out of the series, with its file if asked for; those applied above it are carried over."""
     with workspace.locked(tell):
-        name = workspace.series.find(given) if given else workspace.stack.top
-        if name is None:
-            raise NothingToDo("No patches applied", hint="pq delete PATCH deletes one that is not")
+        name = _named(workspace, given)
         series = workspace.series.without(name)
         if remove:
             _require_no_other(workspace, name, "delete it without -r")
@@ -128,13 +124,13 @@ def set_header(
     with workspace.locked(tell):
         name = _named(workspace, given)
         entry, content = workspace.series.entry(name), workspace.queue.read_patch(name)
-        header = patch_reader.read(content, file=name, strip=entry.strip).header
+        header = workspace.parse(entry, content).header
         if old is not None and header != old:
             raise NotClean(f"Header of patch {name} was changed meanwhile")
         text = edit(header)
         rest = content[len(header) :]
         made = (text if text.endswith(b"\n") or not text or not rest else text + b"\n") + rest
-        if not _is_header(made, len(made) - len(rest), entry):
+        if not _is_header(workspace, entry, made, len(made) - len(rest)):
             raise PqError("This text would be read as a part of the diff", hint="a header holds no lines that begin a diff")
         if made == content:
             raise NothingToDo(f"Header of patch {name} is unchanged")
@@ -158,10 +154,10 @@ def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         return Outcome.DONE
 
 
-def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Unfit:
-    """The layers with edits, which were made on top of them, put into the lowest; those above are carried over, to the same files."""
-    target, *above = stack
-    top = stack[-1].tree
+def refreshed(workspace: Workspace, old: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Unfit:
+    """The layers with edits, made on top of them, put into the lowest; those above are carried over, to the same files."""
+    target, *above = old
+    top = old[-1].tree
     tree: str | Failed = edits
     if above:
         patch = carry.as_patch(workspace.checkout.objects, top, edits)
@@ -177,10 +173,10 @@ def refreshed(workspace: Workspace, stack: Sequence[Layer], edits: str) -> tuple
     return (Layer(target.entry.forward(), content, target.before, tree), *carried)
 
 
-def _is_header(content: bytes, length: int, entry: Entry) -> bool:
+def _is_header(workspace: Workspace, entry: Entry, content: bytes, length: int) -> bool:
     """Whether the first bytes of a patch are read as its text, and no more and no less."""
     try:
-        return len(patch_reader.read(content, file=entry.name, strip=entry.strip).header) == length
+        return len(workspace.parse(entry, content).header) == length
     except ParseError:
         return False
 
@@ -197,7 +193,7 @@ def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, q
 def header(workspace: Workspace, given: str | None) -> bytes:
     """The text above the diff of a patch."""
     name = _named(workspace, given)
-    return patch_reader.read(workspace.queue.read_patch(name), file=name, strip=workspace.series.entry(name).strip).header
+    return workspace.read_patch(workspace.series.entry(name)).header
 
 
 def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, ...]:
@@ -215,7 +211,7 @@ def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, 
 def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
     """Take files out of an applied patch: they are again what they were below it."""
     with workspace.locked(tell):
-        name = stack.find_applied(workspace.stack, given) if given else _named(workspace, None)
+        name = applied(workspace, given)
         number = workspace.stack.applied.index(name)
         target, *above = layers(workspace, number)
         objects = workspace.checkout.objects
@@ -233,6 +229,11 @@ def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell
         if outcome is Outcome.DONE:
             tell(events.Refreshed(name, changed=True))
         return outcome
+
+
+def applied(workspace: Workspace, given: str | None) -> str:
+    """The applied patch a user means, or the top one."""
+    return stack.find_applied(workspace.stack, given) if given else workspace.stack.require_top()
 
 
 def with_renames(workspace: Workspace, layer: Layer, found: Iterable[str]) -> tuple[str, ...]:
@@ -281,10 +282,7 @@ def _head_tree(workspace: Workspace) -> str:
 
 
 def _named(workspace: Workspace, given: str | None) -> str:
-    name = workspace.series.find(given) if given else workspace.stack.top
-    if name is None:
-        raise NothingToDo("No patches applied", hint="name a patch")
-    return name
+    return workspace.series.find(given) if given else workspace.stack.require_top()
 
 
 def require_no_file(workspace: Workspace, name: str) -> None:

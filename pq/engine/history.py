@@ -90,7 +90,7 @@ def _remember(workspace: Workspace, state: State) -> None:
 
 def _tell_unchecked(workspace: Workspace, before: State, after: State, tell: Tell) -> None:
     """Undo asks no gate, as a pop does not; that what came back was never let through is said."""
-    from pq.engine.gate import Gate
+    from pq.engine.gate import Gate  # loads the checks: not for push and pop, which are operations, too
 
     with contextlib.suppress(PqError):
         stack = workspace.checkout.stack(after.head, workspace.pin_commit)

@@ -59,22 +59,19 @@ def _lay_out(folder: Path, said: Config) -> tuple[str, ...]:
         else f"/{said.checkout.strip('/')}/\n",
     }
     made = [name for name, content in files.items() if content and not (folder / name).exists()]
+    lacks_patches = not (folder / "patches").is_dir()
     _let_run(folder / "hooks" / "pre-apply")
-    if not (folder / "patches").is_dir():
-        (folder / "patches").mkdir(parents=True)
-        made.append("patches/")
-    if not made:
+    if not made and not lacks_patches:
         raise NothingToDo(
             f"There is a queue at {folder} already", hint="pq setup makes its checkout, pq status says where it stands"
         )
+    (folder / "patches").mkdir(parents=True, exist_ok=True)
     for name in reversed(made):
-        if name not in files:
-            continue
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         write_synced(place, files[name].encode("utf-8", "surrogateescape"))
         _let_run(folder / "hooks" / "pre-apply")
-    return tuple(made)
+    return (*made, *(["patches/"] if lacks_patches else []))
 
 
 def _toml(config: Config) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pq.core import header, patch_reader, paths
+from pq.core import header, patch_reader
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Layer
@@ -79,11 +80,9 @@ def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming
         commit = commits.read(objects, oid)
         if len(commit.parents) != 1:
             raise PqError(f"commit {oid[:12]} is a merge or has no parent", hint="import the commits that it merges")
-        content = header.write(commit.author, commit.date, paths.text(commit.message)) + carry.diff(
-            objects, commits.read(objects, commit.parents[0]).tree, commit.tree
-        )
-        subject = commit.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
-        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), content))
+        below = commits.read(objects, commit.parents[0]).tree
+        content = header.write(commit.author, commit.date, commit.text) + carry.diff(objects, below, commit.tree)
+        found.append(Incoming(_free(prefix, commit.text.partition("\n")[0], [each.name for each in found]), content))
     if not found:
         raise NothingToDo(f"No commits in {spec}")
     return tuple(found)
@@ -92,8 +91,7 @@ def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming
 def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, reverse: bool, check: bool) -> Outcome:
     """Put what a patch changes into the top patch."""
     with workspace.locked(tell):
-        if workspace.stack.top is None:
-            raise NothingToDo("No patches applied", hint="pq new NAME begins one")
+        workspace.stack.require_top()
         number = len(workspace.applied) - 1
         (layer,) = layers(workspace, number)
         read = patch_reader.read(content, file="the patch", strip=strip)
@@ -116,9 +114,7 @@ def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, revers
 def fork(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
     """Go on with a copy of the top patch under another name; the file of the old one stays."""
     with workspace.locked(tell):
-        old = workspace.stack.top
-        if old is None:
-            raise NothingToDo("No patches applied")
+        old = workspace.stack.require_top()
         number = len(workspace.applied) - 1
         (layer,) = layers(workspace, number)
         name = given or _next_name(workspace, old)
@@ -137,16 +133,19 @@ def _require_patch(incoming: Incoming, strip: int) -> None:
 
 
 def free_name(workspace: Workspace, prefix: str, subject: str, taken: Sequence[str]) -> str:
-    """A name made of a subject that neither these nor a file have."""
-    files = [name for name in workspace.queue.unlisted() if name not in taken]
-    return _free(prefix, subject, [*taken, *files])
+    """A name made of a subject, as git names the files of format-patch, that neither these nor a file have."""
+    names = _names(prefix, subject)
+    return next(name for name in names if name not in taken and not workspace.queue.patch_file(name).exists())
 
 
 def _free(prefix: str, subject: str, taken: Sequence[str]) -> str:
-    """A name made of a subject, as git names the files of format-patch."""
+    return next(name for name in _names(prefix, subject) if name not in taken)
+
+
+def _names(prefix: str, subject: str) -> Iterator[str]:
     slug = _NO_SLUG.sub("-", subject).strip("-.")[:_LONGEST].strip("-.") or "patch"
-    names = (f"{prefix}{slug}{'' if number == 1 else f'-{number}'}.patch" for number in range(1, len(taken) + 2))
-    return next(name for name in names if name not in taken)
+    yield f"{prefix}{slug}.patch"
+    yield from (f"{prefix}{slug}-{number}.patch" for number in itertools.count(2))
 
 
 def _next_name(workspace: Workspace, old: str) -> str:
@@ -154,8 +153,5 @@ def _next_name(workspace: Workspace, old: str) -> str:
     stem, dot, suffix = old.rpartition(".") if re.search(r"\.(patch|diff)$", old) else (old, "", "")
     found = re.fullmatch(r"(.*)-(\d+)", stem)
     base, number = (found[1], int(found[2])) if found else (stem, 1)
-    while True:
-        number += 1
-        name = f"{base}-{number}{dot}{suffix}"
-        if not workspace.queue.patch_file(name).exists() and name not in workspace.series.names:
-            return name
+    names = (f"{base}-{count}{dot}{suffix}" for count in itertools.count(number + 1))
+    return next(name for name in names if name not in workspace.series.names and not workspace.queue.patch_file(name).exists())

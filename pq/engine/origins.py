@@ -43,9 +43,8 @@ class Dependency:
 def annotate(workspace: Workspace, path: str, given: str | None) -> tuple[Annotated, ...]:
     """The lines of a file as the applied patches, or those up to one, make it."""
     below = layers(workspace)
+    workspace.stack.require_top()
     names = workspace.stack.applied
-    if not names:
-        raise NothingToDo("No patches applied")
     last = names.index(stack.find_applied(workspace.stack, given)) + 1 if given else len(below)
     tree = rewrite.ground(workspace, last)
     objects = workspace.checkout.objects
@@ -91,12 +90,13 @@ def reduced(found: Sequence[Dependency]) -> tuple[Dependency, ...]:
 
 
 def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Outcome:
-    """Put each edit into the applied patch that its lines come from. What comes from none stays, and what can't be carried there."""
+    """Put each edit into the applied patch that its lines come from. What comes from none, or can't be carried there, stays."""
     with workspace.locked(tell):
         old = layers(workspace)
         top = edit.edits(workspace, ())
-        if not old or top == old[-1].tree:
-            raise NothingToDo("There are no unrefreshed changes" if old else "No patches applied")
+        workspace.stack.require_top()
+        if top == old[-1].tree:
+            raise NothingToDo("There are no unrefreshed changes")
         edited = edit.edits(workspace, paths)
         owned = _owned(workspace, old, edited)
         made, taken, absorbed = old, old[-1].tree, list[int]()

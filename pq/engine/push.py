@@ -32,10 +32,9 @@ def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> 
 def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
     workspace.require_own()
     if edited := workspace.edited():
-        below = workspace.stack.below(edited[0])
         raise NotClean(
             f"Patch {edited[0]} was changed since it was pushed",
-            hint=f"pq {f'goto {below}' if below else 'pop -a'}, then push again",
+            hint=f"{workspace.stack.taking_off(edited[0])}, then push again",
         )
     built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, fuzz=options.fuzz)
     candidates, outcome = () if options.atomic and built.refused else built.candidates, Outcome.DONE

@@ -1,11 +1,11 @@
-"""float, sink, squash, spill and split: the same changes in another order, or cut into other patches. What the checkout holds stays."""
+"""float, sink, squash, spill, split: the same changes in other order, or cut into other patches. What the checkout holds stays."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from pq.core import header, patch_reader, paths, stack
+from pq.core import header, paths, stack
 from pq.core.patch import Patch
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
@@ -28,7 +28,7 @@ def float_up(workspace: Workspace, given: str, tell: Tell) -> Outcome:
 def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell) -> Outcome:
     """Move an applied patch, or the top one, below another one, or below all."""
     with workspace.locked(tell):
-        name = stack.find_applied(workspace.stack, given) if given else _top(workspace)
+        name = edit.applied(workspace, given)
         order = [each for each in workspace.stack.applied if each != name]
         at = order.index(_other(workspace, name, below)) if below else 0
         return _reorder(workspace, [*order[:at], name, *order[at:]], name, tell)
@@ -50,7 +50,7 @@ def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
             return Outcome.CONFLICT
         _require_same(moved, old)
         lowest, highest = moved[0], moved[len(chosen) - 1]
-        first_text, *texts = [_header(layer) for layer in chosen]
+        first_text, *texts = [workspace.parse(layer.entry, layer.content).header for layer in chosen]
         messages = [header.read(text).message for text in texts if text.strip()]
         text = b"\n".join([first_text.rstrip(b"\n") + b"\n", *(paths.raw(message) + b"\n" for message in messages)])
         text = b"" if not text.strip() else text + b"\n"
@@ -71,7 +71,7 @@ def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
 def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
     """Make unrefreshed changes of what the top patch changes, in some paths or in all; the patch and its text stay."""
     with workspace.locked(tell):
-        name = _top(workspace)
+        name = workspace.stack.require_top()
         number = len(workspace.applied) - 1
         (layer,) = layers(workspace, number)
         objects = workspace.checkout.objects
@@ -91,7 +91,7 @@ def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
 def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[str, Collection[int]], tell: Tell) -> Outcome:
     """Cut what some files change, or some hunks of them (by number; none: all), out of an applied patch into a new one below it."""
     with workspace.locked(tell):
-        source = stack.find_applied(workspace.stack, given) if given else _top(workspace)
+        source = edit.applied(workspace, given)
         number = workspace.stack.applied.index(source)
         layer, *above = layers(workspace, number)
         part = _part(workspace.parse(layer.entry, layer.content), chosen)
@@ -153,16 +153,6 @@ def _part(patch: Patch, chosen: Mapping[str, Collection[int]]) -> Patch:
     if missing_files := chosen.keys() - {path for file in patch.files for path in (file.path, file.old_path)}:
         raise PqError(f"the patch does not touch {min(missing_files)}", hint="pq files lists what it touches")
     return replace(patch, files=tuple(files))
-
-
-def _header(layer: Layer) -> bytes:
-    return patch_reader.read(layer.content, file=layer.entry.name, strip=layer.entry.strip).header
-
-
-def _top(workspace: Workspace) -> str:
-    if workspace.stack.top is None:
-        raise NothingToDo("No patches applied")
-    return workspace.stack.top
 
 
 def _other(workspace: Workspace, name: str, given: str) -> str:

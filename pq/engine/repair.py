@@ -8,7 +8,8 @@ The commits from the pin to the branch are taken as they stand, and each is told
 - of a patch that the series no longer has: it is taken off;
 - of no patch: a new patch is made of it.
 
-Where nobody but pq made the commits, they follow the order of the series; else the series follows theirs. Where both the commit and the file of a patch changed, nobody but the user knows. Patches of the series without a commit stay, unapplied.
+Where nobody but pq made the commits, they follow the order of the series; else the series follows theirs. Where both the commit and the
+file of a patch changed, nobody but the user knows. Patches of the series without a commit stay, unapplied.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import contextlib
 import re
 from dataclasses import dataclass, replace
 
-from pq.core import header, paths
+from pq.core import header
 from pq.core.series import Entry, Series
 from pq.engine import carry, events, history, intake, rewrite
 from pq.engine.apply import Failed
@@ -132,9 +133,9 @@ def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tr
     """A commit of no patch becomes one."""
     behind = found.layers[-1].entry.name if found.layers else None
     folder, slash, _ = (behind or "").rpartition("/")
-    name = intake.free_name(workspace, folder + slash, _text(commit).partition("\n")[0], found.series.names)
+    name = intake.free_name(workspace, folder + slash, commit.text.partition("\n")[0], found.series.names)
     objects = workspace.checkout.objects
-    content = header.write(commit.author, commit.date, _text(commit)) + carry.diff(objects, below, commit.tree)
+    content = header.write(commit.author, commit.date, commit.text) + carry.diff(objects, below, commit.tree)
     series = found.series.inserted(name, behind=behind)
     layer = _carried(workspace, Layer(series.entry(name), content, below, commit.tree), tree)
     return _and(replace(found, series=series), layer, adopted=name)
@@ -165,23 +166,18 @@ def _with_entry(layer: Layer, entry: Entry) -> Layer:
     return Layer(entry.forward() if forward else entry, layer.content, layer.before, layer.tree, layer.fuzz)
 
 
-def _text(commit: Commit) -> str:
-    """The message without pq's trailers."""
-    return paths.text(commits.without_trailers(commit.message)).strip()
-
-
 def _with_description(workspace: Workspace, entry: Entry, content: bytes, commit: Commit) -> bytes:
     """The patch with the author, date and message of a commit, where these are others than its text says."""
     old = workspace.parse(entry, content).header
     described = header.read(old)
     said = (described.name or described.address, described.address) if described.address or described.name else commits.IDENTITY
-    same_text = _clean(described.message or entry.name) == _clean(_text(commit))
+    same_text = _clean(described.message or entry.name) == _clean(commit.text)
     same_date = described.date is None or described.date == commit.date
     if commit.author == said and same_text and same_date:
         return content
     author = None if commit.author == commits.IDENTITY else commit.author
     date = commit.date if author is not None and (described.date is not None or commit.author != said) else described.date
-    return header.amended(old, author, date, _text(commit)) + content[len(old) :]
+    return header.amended(old, author, date, commit.text) + content[len(old) :]
 
 
 def _clean(text: str) -> str:

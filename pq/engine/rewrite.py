@@ -1,11 +1,11 @@
-"""What commands that edit the queue have in common: a plan of layers and queue files, and the one way in which it is carried out."""
+"""What commands that edit the queue have in common: a plan of layers and queue files, and the one way to carry it out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pq.core import header, patch_reader
+from pq.core import header
 from pq.core.series import Series
 from pq.engine import events, history
 from pq.engine.candidate import Candidate
@@ -38,7 +38,7 @@ class Plan:
 
 
 def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
-    """The applied patches from a number on, as the series and their files have them. Raises NotClean where these differ from the stack."""
+    """The applied patches from a number on. Raises NotClean where the series or their files differ from the stack."""
     workspace.stack.require_order()
     workspace.require_own()
     if edited := workspace.edited():
@@ -66,15 +66,11 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
     after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
     workspace.checkout.mover.require_clear(before, after)
     if candidates and before.files != after.files:
-        gate = Gate(workspace, tell)
-        if check:
-            gate.require_ready(candidates)
-        rejected = gate.judge(candidates) if check else None
-        if rejected is not None:
-            tell(rejected)
-            return Outcome.REJECTED
         if not check:
             tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
+        elif rejected := Gate(workspace, tell).judge(candidates):
+            tell(rejected)
+            return Outcome.REJECTED
     history.do(workspace, before, after)
     names = [*(workspace.stack.applied[: plan.below] if plan.below else ()), *(layer.entry.name for layer in plan.layers)]
     workspace.remember(parent.oid, names)
@@ -93,7 +89,7 @@ def built(workspace: Workspace, plan: Plan) -> tuple[Candidate, ...]:
 
 
 def queue_changes(workspace: Workspace, series: Series, changed: Sequence[Layer]) -> dict[str, bytes | None]:
-    """The files of these patches and the series file, as far as they change. A patch that was written anew is applied as it stands."""
+    """The files of these patches and the series file, as far as they change. A patch written anew is applied as it stands."""
     found: dict[str, bytes | None] = {}
     for layer in changed:
         path = patch_path(workspace, layer.entry.name)
@@ -124,14 +120,13 @@ def _commit_below(workspace: Workspace, number: int) -> Commit:
 
 
 def _commit(workspace: Workspace, layer: Layer, parent: Commit) -> Commit:
-    patch = patch_reader.read(layer.content, file=layer.entry.name, strip=layer.entry.strip)
     return commits.write_patch(
         workspace.checkout.objects,
         tree=layer.tree,
         parent=parent,
         entry=layer.entry,
         digest=commits.identity(layer.content, layer.entry).partition(" ")[0],
-        described=header.read(patch.header),
+        described=header.read(workspace.parse(layer.entry, layer.content).header),
         fuzz=layer.fuzz,
     )
 

@@ -11,7 +11,7 @@ from pq.core.patch import FilePatch
 from pq.core.series import Entry
 from pq.engine.gate import Gate
 from pq.engine.workspace import Workspace
-from pq.errors import NotClean, NothingToDo, PqError
+from pq.errors import NotClean, PqError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class PatchState:
 class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
-    `reworked` are applied patches whose commits were changed by other means; `below` is the patch under the lowest edited one; `disorder` says where the applied patches are not the first of the series.
+    `reworked` are applied patches whose commits were changed by other means; `way_out` is the command that takes off the lowest edited
+    one; `disorder` says where the applied patches are not the first of the series.
     """
 
     series: str
@@ -38,7 +39,7 @@ class Status:
     patches: tuple[PatchState, ...]
     unrefreshed: tuple[str, ...]
     edited: tuple[str, ...]
-    below: str | None
+    way_out: str | None
     reworked: tuple[str, ...]
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
@@ -58,7 +59,7 @@ def read(workspace: Workspace) -> Status:
         unrefreshed=workspace.checkout.unrefreshed(),
         edited=(edited := tuple(name for name in workspace.edited() if name not in missing)),
         reworked=tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
-        below=workspace.stack.below(edited[0]) if edited else None,
+        way_out=workspace.stack.taking_off(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),
         disorder=_disorder(workspace),
@@ -75,7 +76,7 @@ def _disorder(workspace: Workspace) -> str | None:
 
 
 def patches(workspace: Workspace, *, verdicts: bool = True) -> tuple[PatchState, ...]:
-    """The state of every patch, in the order of the series; what was checked only where that is asked for, since it may take an interpreter."""
+    """The state of every patch, in the order of the series; what was checked only on request, since it may take an interpreter."""
     checked = _checked(workspace) if verdicts else {}
     applied, top = workspace.stack.applied, workspace.stack.top
     names = [*applied, *(entry.name for entry in workspace.stack.unapplied)]
@@ -114,10 +115,9 @@ def touching(workspace: Workspace, files: tuple[str, ...]) -> tuple[str, ...]:
 def _entry(workspace: Workspace, given: str | None) -> Entry:
     if given:
         return workspace.series.entry(workspace.series.find(given))
-    if workspace.stack.top is None:
-        raise NothingToDo("No patches applied")
+    top = workspace.stack.require_top()
     workspace.stack.require_order()
-    return workspace.series.entry(workspace.stack.top)
+    return workspace.series.entry(top)
 
 
 def _checked(workspace: Workspace) -> dict[str, bool]:

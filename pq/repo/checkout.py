@@ -11,6 +11,7 @@ What pq keeps in git besides the branch:
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ from pq.errors import NotClean, PqError
 from pq.repo import commits
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
-from pq.repo.git import run
+from pq.repo.git import environment, run
 from pq.repo.objects import GitTree, Objects
 from pq.repo.transaction import JOURNAL, Mover
 from pq.repo.worktree import Worktree
@@ -213,6 +214,10 @@ class Checkout:
         if self.branch(series) is None:
             self.repository.references.create(branch_of(series), pygit2.Oid(hex=commit))
         run("switch", "--quiet", "--no-overwrite-ignore", branch_of(series).removeprefix("refs/heads/"), cwd=self.root)
+
+    def grep(self, words: Sequence[str]) -> int:
+        """Let git search the files, and print what it finds; its exit code."""
+        return subprocess.run(["git", "grep", *words], cwd=self.root, env=environment(), check=False).returncode
 
     def commits_in(self, spec: str) -> tuple[str, ...]:
         """The commits of a range, the oldest first. Raises PqError where git knows no such range."""

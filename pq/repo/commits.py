@@ -42,6 +42,12 @@ class Commit:
     own: bool = True
     author: tuple[str, str] = IDENTITY
 
+    @property
+    def text(self) -> str:
+        """The message without pq's trailers, wherever a squash has put them."""
+        lines = (line for line in self.message.split(b"\n") if not _TRAILER.match(line))
+        return paths.text(b"\n".join(lines)).strip()
+
 
 @dataclass(frozen=True, slots=True)
 class PatchCommit:
@@ -92,11 +98,6 @@ def as_patch(commit: Commit) -> PatchCommit | None:
     return PatchCommit(
         commit, trailers["Patch"], f"{digest} {trailers.get('Options', '')}".strip(), int(fuzz) if fuzz.isdecimal() else 0
     )
-
-
-def without_trailers(message: bytes) -> bytes:
-    """A message without pq's trailers, wherever a squash has put them."""
-    return b"\n".join(line for line in message.split(b"\n") if not _TRAILER.match(line))
 
 
 def write_patch(

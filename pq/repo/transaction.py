@@ -7,9 +7,9 @@ journal (`pq/journal.json` in the git folder) is::
     {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
      "refs": [[<name>, <id or null>, <id or null>], …], "index": {<path>: [<mode>, <id>] or null}}
 
-with the refs in their order, as they were and are to be; the first is the branch. `index` has the entries as they were. It is complete or absent: it is synced before a file is
-touched, and an unreadable one means that none was. Its time is set anew before index and branch are written: a lock file of git's that
-was born right behind that time is the dead command's own.
+with the refs in their order, as they were and are to be; the first is the branch. `index` has the entries as they were. It is complete
+or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set anew before index and
+branch are written: a lock file of git's that was born right behind that time is the dead command's own.
 """
 
 from __future__ import annotations

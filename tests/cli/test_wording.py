@@ -73,7 +73,11 @@ def test_names_with_nothing_applied(stacked: World) -> None:
     assert _said(stacked, "next") == (0, "one.patch\n", "")
     assert _said(stacked, "unapplied") == (0, "one.patch\ntwo.patch\n", "")
     assert _said(stacked, "series") == (0, "one.patch\ntwo.patch\n", "")
-    assert _said(stacked, "files") == (2, "", "pq: No patches applied\n")
+    assert _said(stacked, "files") == (
+        2,
+        "",
+        "pq: No patches applied\nhint: pq push applies the next one, pq new NAME begins one\n",
+    )
 
 
 def test_names_in_the_middle(stacked: World) -> None:

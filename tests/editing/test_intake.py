@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,6 @@ from tests.editing.conftest import change, listed, patch
 from tests.laws import nothing_changed, stands_at
 
 FAR = "--- a/f.txt\n+++ b/f.txt\n@@ -37,4 +37,4 @@\n line 37\n-line 38\n+far\n line 39\n line 40\n"
-
-
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
-    """What stands on standard input."""
-    stream = io.BytesIO()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
-    return stream
 
 
 def test_patch_files_come_behind_the_top(three: World) -> None:
@@ -82,35 +72,27 @@ def test_a_range_of_commits_is_as_many_patches(desk: World) -> None:
     assert desk.pq("import", "work..work").code == 2
 
 
-def test_standard_input(desk: World, typed: io.BytesIO) -> None:
-    typed.write(FAR.encode())
-    typed.seek(0)
-
-    assert desk.pq("import", "-P", "x.patch", "-").code == 0
+def test_standard_input(desk: World) -> None:
+    assert desk.process("import", "-P", "x.patch", "-", given=FAR.encode()).code == 0
 
     assert patch(desk, "x.patch") == FAR
 
 
 @pytest.mark.parametrize("words", [(), ("-R",)])
-def test_fold_puts_a_patch_into_the_top(three: World, typed: io.BytesIO, words: tuple[str, ...]) -> None:
+def test_fold_puts_a_patch_into_the_top(three: World, words: tuple[str, ...]) -> None:
     text = FAR
     if words:
         text = FAR.replace("-line 38", "-far").replace("+far\n", "+line 38\n")
-    typed.write(text.encode())
-    typed.seek(0)
 
-    assert three.pq("fold", *words).out == "Refreshed patch c.patch\n"
+    assert three.process("fold", *words, given=text.encode()).out == "Refreshed patch c.patch\n"
 
     assert ("+far\n" in patch(three, "c.patch"), "+c 25\n" in patch(three, "c.patch")) == (True, True)
     stands_at(three, "c.patch")
 
 
-def test_fold_of_what_does_not_fit(three: World, typed: io.BytesIO) -> None:
-    typed.write(FAR.replace("line 38", "line X").encode())
-    typed.seek(0)
-
+def test_fold_of_what_does_not_fit(three: World) -> None:
     with nothing_changed(three):
-        assert three.pq("fold").code == 3
+        assert three.process("fold", given=FAR.replace("line 38", "line X").encode()).code == 3
 
 
 def test_fork_goes_on_with_a_copy(three: World) -> None:
@@ -126,12 +108,11 @@ def test_fork_goes_on_with_a_copy(three: World) -> None:
     stands_at(three, "mine.patch")
 
 
-def test_the_header_is_read_replaced_and_appended_to(three: World, typed: io.BytesIO, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_is_read_replaced_and_appended_to(three: World, monkeypatch: pytest.MonkeyPatch) -> None:
     diff = patch(three, "b.patch")
-    typed.write(b"Subject: why\n\nBecause.\n\n")
-    typed.seek(0)
+    text = b"Subject: why\n\nBecause.\n\n"
 
-    assert three.pq("header", "-r", "b").out == "Header of patch b.patch replaced\n"
+    assert three.process("header", "-r", "b", given=text).out == "Header of patch b.patch replaced\n"
     assert three.pq("header", "b").out == "Subject: why\n\nBecause.\n\n"
     assert patch(three, "b.patch") == "Subject: why\n\nBecause.\n\n" + diff
     assert git(three.checkout, "log", "-1", "--format=%s", "HEAD~1").strip() == "why"
@@ -141,12 +122,9 @@ def test_the_header_is_read_replaced_and_appended_to(three: World, typed: io.Byt
     stands_at(three, "c.patch")
 
 
-def test_a_text_that_would_be_a_diff_is_no_header(three: World, typed: io.BytesIO) -> None:
-    typed.write(FAR.encode())
-    typed.seek(0)
-
+def test_a_text_that_would_be_a_diff_is_no_header(three: World) -> None:
     with nothing_changed(three):
-        said = three.pq("header", "-r", "b")
+        said = three.process("header", "-r", "b", given=FAR.encode())
 
     assert said.code == 1
 
@@ -193,3 +171,15 @@ def test_a_patch_that_another_series_lists_keeps_its_file(three: World) -> None:
         assert three.pq("delete", "-r", "b").code == 1
         assert three.pq("rename", "-P", "b", "x.patch").code == 1
     assert three.pq("delete", "b").code == 0
+
+
+def test_a_name_made_of_a_subject_writes_over_no_file(desk: World) -> None:
+    """Not one that only another series lists, either."""
+    (desk.queue / "series" / "v2").write_text("mine.patch\n")
+    (desk.queue / "patches" / "mine.patch").write_text(FAR)
+    change(desk, 3, "three")
+    git(desk.checkout, "commit", "-qam", "mine\n\nPq-Patch: gone.patch")
+
+    assert desk.pq("repair").out == "Patch mine-2.patch was made of a commit\n"
+
+    assert (patch(desk, "mine.patch"), "Pq-Patch" in patch(desk, "mine-2.patch")) == (FAR, False)
