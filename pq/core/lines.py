@@ -9,11 +9,17 @@ Lines = tuple[bytes, ...]
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _SHORTEST_ID = 7
+_BINARY_WITHIN = 8000
 
 
 def split_lines(data: bytes) -> Lines:
     """The lines with their endings. Only LF ends a line: a lone CR, a form feed or an ESC is content."""
     return tuple(_LINE.findall(data))
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether there is a NUL byte near the beginning, as git asks."""
+    return b"\0" in content[:_BINARY_WITHIN]
 
 
 def blob_id(content: bytes) -> str:

@@ -2,7 +2,8 @@
 
 The edits are known exactly (they are the hunks), so only the way from base to ours is searched for, with a patience diff:
 lines that are unique on both sides anchor it, so that of three look-alike blocks the right one is found.
-Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge).
+Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge). `marked` writes
+such regions as git does in its diff3 style, for people and tools to settle.
 
 A diff may say one insertion in several ways: between two calls, `)` and `f(` may be its last lines or its first. So before the sides
 are compared, what ours inserted or removed is slid to where the patch does it, if it is the same there or has it in it: otherwise a
@@ -22,6 +23,7 @@ from pq.core.lines import Lines
 from pq.core.patch import Edit
 
 _WORD = re.compile(rb"\w")
+_OURS, _BASE, _MIDDLE, _THEIRS = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,15 @@ class Conflict:
     other: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What stands behind the markers: whose lines these are."""
+
+    ours: bytes
+    base: bytes
+    theirs: bytes
+
+
 def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Conflict, ...]:
     """Carry `edits` (in order, disjoint, for `base`) to `ours`. All conflicts are returned, or the merged lines."""
     if _applied(base, _Region(0, len(base), 0, len(ours), tuple(edits))) == ours:
@@ -64,6 +75,40 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
     landings: list[Landing] = []
     conflicts: list[Conflict] = []
     here = 0
+    for region, merged in _merged(base, ours, edits):
+        out += ours[here : region.ours_start]
+        if isinstance(merged, Conflict):
+            conflicts.append(merged)
+        else:
+            out += merged
+        landed = ours[region.ours_start : region.ours_stop] == merged
+        here = region.ours_stop
+        landings += [Landing(edit, region.ours_start + edit.start - region.start, landed) for edit in region.edits]
+    out += ours[here:]
+    return tuple(conflicts) or Merged(tuple(out), tuple(landings))
+
+
+def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels) -> Lines:
+    """The merged lines with every conflict between markers: ours, base, theirs."""
+    if _applied(base, _Region(0, len(base), 0, len(ours), tuple(edits))) == ours:
+        return ours
+    out: list[bytes] = []
+    here = 0
+    for region, merged in _merged(base, ours, edits):
+        out += ours[here : region.ours_start]
+        out += _between_markers(merged, labels) if isinstance(merged, Conflict) else merged
+        here = region.ours_stop
+    return (*out, *ours[here:])
+
+
+def is_marked(lines: Lines, labels: Labels) -> bool:
+    """Whether one of the markers stands there still."""
+    markers = {_OURS + labels.ours, _BASE + labels.base, _THEIRS + labels.theirs}
+    return any(line.rstrip(b"\r\n") in markers for line in lines)
+
+
+def _merged(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Iterator[tuple[_Region, Lines | Conflict]]:
+    """The regions that one side changed or both, each with what becomes of it."""
     changes = tuple(_slid(_changes(base, ours), base, ours, edits))
     loose = tuple(_loose(changes, base, ours))
     for region in _regions(changes, edits):
@@ -72,14 +117,18 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
         theirs = _applied(base, region)
         other = next((change.elsewhere(region) for change in loose if change.passes(region)), None) if mine == was else None
         if region.edits and (mine not in (was, theirs) or other is not None):
-            conflicts.append(Conflict(region.edits[0].hunk, region.ours_start, was, mine, theirs, other))
-        out += ours[here : region.ours_start]
-        out += theirs if region.edits else mine
-        here = region.ours_stop
-        landed = mine == theirs
-        landings += [Landing(edit, region.ours_start + edit.start - region.start, landed) for edit in region.edits]
-    out += ours[here:]
-    return tuple(conflicts) or Merged(tuple(out), tuple(landings))
+            yield region, Conflict(region.edits[0].hunk, region.ours_start, was, mine, theirs, other)
+        else:
+            yield region, theirs if region.edits else mine
+
+
+def _between_markers(conflict: Conflict, labels: Labels) -> Iterator[bytes]:
+    ending = b"\r\n" if any(line.endswith(b"\r\n") for line in conflict.ours + conflict.theirs) else b"\n"
+    sides = ((_OURS + labels.ours, conflict.ours), (_BASE + labels.base, conflict.base), (_MIDDLE, conflict.theirs))
+    for marker, lines in sides:
+        yield marker + ending
+        yield from (line if line.endswith(b"\n") else line + ending for line in lines)
+    yield _THEIRS + labels.theirs + ending
 
 
 @dataclass(frozen=True, slots=True)

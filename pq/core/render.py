@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from patiencediff import PatienceSequenceMatcher
 
 from pq.core import binary, paths, scope
-from pq.core.lines import Lines, blob_id, split_lines
+from pq.core.lines import Lines, blob_id, is_binary, split_lines
 from pq.core.patch import SYMLINK
 from pq.core.tree import File
 
 _CONTEXT = 3
-_BINARY_WITHIN = 8000
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
@@ -58,7 +57,7 @@ def _file(change: FileChange) -> Iterator[bytes]:
     ids = [b"0" * 40 if file is None else blob_id(file.content).encode() for file in (old, new)]
     mode = b" %o" % new.mode if old is not None and new is not None and old.mode == new.mode else b""
     yield b"index %s..%s%s\n" % (ids[0], ids[1], mode)
-    if _is_binary(before) or _is_binary(after):
+    if is_binary(before) or is_binary(after):
         yield b"GIT binary patch\n" + binary.encode(after) + binary.encode(before)
     elif before != after:
         yield b"--- %s\n" % (b"/dev/null" if old is None else a + _tab(a))
@@ -116,7 +115,3 @@ def _similarity(before: bytes, after: bytes) -> int:
     blocks = PatienceSequenceMatcher(None, old, new).get_matching_blocks()
     kept = sum(len(line) for start, _, count in blocks for line in old[start : start + count])
     return min(kept * 100 // (max(len(before), len(after)) or 1), 99)
-
-
-def _is_binary(content: bytes) -> bool:
-    return b"\0" in content[:_BINARY_WITHIN]

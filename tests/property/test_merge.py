@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pq.core import patch_reader
 from pq.core.lines import split_lines
-from pq.core.merge import Merged, _Change, _changes, merge
+from pq.core.merge import Labels, Merged, _Change, _changes, is_marked, marked, merge
 from pq.core.patch import Edit, FilePatch
 from tests.core.diffs import only, plain
 from tests.property.texts import edited, folders, git_diff, look_alikes, near, numbered, seldom, unique
@@ -45,6 +45,34 @@ def test_edits_that_ours_has_made_itself_have_landed(pair: tuple[bytes, bytes]) 
     assert isinstance(found, Merged)
     assert b"".join(found.lines) == new
     assert all(landing.landed for landing in found.landings)
+
+
+LABELS = Labels(b"mine", b"base", b"yours")
+
+
+@given(near(look_alikes()), st.data())
+def test_markers_stand_where_the_conflicts_are(pair: tuple[bytes, bytes], data: st.DataObject) -> None:
+    """Without conflicts marked is merge. With some, each is said once, and what stands on our side is ours, whole."""
+    old, new = pair
+    base, ours, edits = split_lines(old), split_lines(edited(data.draw, old)), _edits(old, new)
+    found, said = merge(base, ours, edits), marked(base, ours, edits, LABELS)
+
+    assert is_marked(said, LABELS) == (not isinstance(found, Merged))
+    if isinstance(found, Merged):
+        assert said == found.lines
+        return
+    sides: dict[bytes, list[tuple[bytes, ...]]] = {b"<": [], b"|": [], b"=": []}
+    side, text = b"", list[bytes]()
+    for line in said:
+        if line in (b"<<<<<<< mine\n", b"||||||| base\n", b"=======\n", b">>>>>>> yours\n"):
+            if side:
+                sides[side].append(tuple(text))
+            side, text = (b"" if line[:1] == b">" else line[:1]), []
+        elif side:
+            text.append(line)
+    wanted = [(conflict.ours, conflict.base, conflict.theirs) for conflict in found]
+    ended = [tuple(tuple(line.removesuffix(b"\n") + b"\n" for line in lines) for lines in each) for each in wanted]
+    assert list(zip(sides[b"<"], sides[b"|"], sides[b"="], strict=True)) == ended
 
 
 @given(near(look_alikes()), st.data())
