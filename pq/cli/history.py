@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
-from pq.cli.main import Command, Settings
+from pq.cli.main import Command, Settings, cli
 from pq.cli.move import EXIT_CODES
-from pq.engine import history, repair
+from pq.engine import history, repair, stop
 from pq.engine.events import Tell
+from pq.engine.move import Outcome
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 
@@ -33,10 +36,42 @@ def redo_command(settings: Settings, count: int) -> None:
 
 
 @click.command("repair", cls=Command)
+@click.option(
+    "--prefer",
+    type=click.Choice([each.value for each in repair.Prefer]),
+    help="Where both the commit and the file of a patch changed, take this one.",
+)
 @click.pass_obj
-def repair_command(settings: Settings) -> int:
+def repair_command(settings: Settings, prefer: str | None) -> int:
     """Bring commits and patch files together, after plain git on the branch or an edit of the file of an applied patch."""
-    return EXIT_CODES[repair.repair(settings.workspace(), settings.report)]
+    chosen = repair.Prefer(prefer) if prefer is not None else None
+    return EXIT_CODES[repair.repair(settings.workspace(), settings.report, prefer=chosen)]
+
+
+@click.command("continue", cls=Command)
+@click.option("--allow-empty", is_flag=True, help="Even if nothing is left of what did not fit.")
+@click.pass_obj
+def continue_command(settings: Settings, allow_empty: bool) -> int:
+    """Go on with the command that stopped at a conflict, once that is settled in the files."""
+    workspace = settings.workspace()
+    resumed = stop.resume(workspace, settings.report, allow_empty=allow_empty)
+    if resumed is None:
+        return EXIT_CODES[Outcome.CONFLICT]
+    again = Settings(report=settings.report, words=resumed.now.words, resumed=resumed.now)
+    folder = Path(resumed.now.folder)
+    try:
+        with contextlib.chdir(folder if folder.is_dir() else workspace.queue.root):
+            code = cli.main(list(again.words), prog_name="pq", standalone_mode=False, obj=again)
+    finally:
+        stop.reopen(workspace, resumed, settings.report)
+    return code if isinstance(code, int) else 0
+
+
+@click.command("abort", cls=Command)
+@click.pass_obj
+def abort_command(settings: Settings) -> None:
+    """Take back the command that stopped at a conflict, with what was made of it in the files."""
+    stop.abort(settings.workspace(), settings.report)
 
 
 @click.command("log", cls=Command)

@@ -19,6 +19,7 @@ from pq.errors import PqError
 
 if TYPE_CHECKING:
     from pq.engine.workspace import Workspace
+    from pq.repo.stops import Stop
 
 USAGE, BUG, INTERRUPTED = 64, 70, 130
 
@@ -33,7 +34,7 @@ _MODULES = {
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
     "pq.cli.intake": ("import", "fold", "fork"),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
-    "pq.cli.history": ("undo", "redo", "log", "repair"),
+    "pq.cli.history": ("undo", "redo", "log", "repair", "continue", "abort"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -47,6 +48,7 @@ class Settings:
     series: str | None = None
     report: Report = field(default_factory=Report)
     words: Sequence[str] = ()
+    resumed: Stop | None = None
 
     @property
     def start(self) -> Path:
@@ -60,7 +62,11 @@ class Settings:
         named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
         series = self.series or os.environ.get("PQ_SERIES") or None
         workspace = open_workspace(
-            self.start, queue_root=self.start / named if named else None, series_name=series, title=" ".join(self.words)
+            self.start,
+            queue_root=self.start / named if named else None,
+            series_name=series,
+            command=self.words,
+            resumed=self.resumed,
         )
         workspace.settle(self.report)
         return workspace

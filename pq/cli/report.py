@@ -50,6 +50,8 @@ class Report:
             (
                 events.Refused,
                 events.Unfit,
+                events.Stopped,
+                events.Unsettled,
                 events.Rejected,
                 events.Unchecked,
                 events.Stale,
@@ -167,6 +169,13 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return _refused(patch, file, failed)
         case events.Unfit(patch, failed):
             return _unfit(patch, failed)
+        case events.Stopped(patch, files, failed):
+            return _stopped(patch, files, failed)
+        case events.Unsettled(files):
+            return [
+                f"pq: there is a conflict in {', '.join(files)} still",
+                "hint: edit it until no marker is left, or tell git add or git rm what it is to be; pq abort takes the command back",
+            ]
         case events.Rejected(patch, reasons):
             return [
                 f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
@@ -213,8 +222,11 @@ def _edited(event: Edited) -> list[str]:
             return [f"Nothing in patch {patch}"]
         case events.Refreshed(patch, changed):
             return [f"Refreshed patch {patch}" if changed else f"Patch {patch} is unchanged"]
-        case events.CarriedOver(patch):
-            return [f"Patch {patch} was carried over"]
+        case events.CarriedOver(patch, empty):
+            return [
+                f"Patch {patch} was carried over"
+                + ("; nothing is left of it, since all it did is there already" if empty else "")
+            ]
         case events.Deleted(patch, file):
             return [f"Removed patch {patch}" + ("" if file else f" from the series; its file is still there: patches/{patch}")]
         case events.Renamed(patch, name):
@@ -244,12 +256,20 @@ def _edited(event: Edited) -> list[str]:
             return lines or ["Commits and series have the same order"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
+        case events.Aborted(title):
+            return [f"Took back: pq {title}"]
 
 
 def _unfit(patch: str | None, failed: Failed | None) -> list[str]:
     from pq.cli import refusals
 
     return refusals.unfit_lines(patch, failed)
+
+
+def _stopped(patch: str | None, files: Sequence[str], failed: Failed) -> list[str]:
+    from pq.cli import refusals
+
+    return refusals.stopped_lines(patch, files, failed)
 
 
 def _moved(placed: Sequence[tuple[str, Placed]]) -> list[str]:
@@ -271,6 +291,11 @@ def status_lines(status: Status) -> list[str]:
         f"Series {status.series} on {status.release} ({status.pin[:12]}), checkout {status.checkout}",
         f"{len(applied)} of {len(status.patches)} patches applied" + (f", now at patch {applied[-1].name}" if applied else ""),
     ]
+    if status.stopped is not None:
+        lines += [
+            f"Stopped at a conflict: pq {status.stopped}",
+            "hint: settle it, then pq continue; pq abort takes the command back",
+        ]
     unchecked = [patch.name for patch in applied if not patch.checked]
     if applied and not unchecked:
         lines.append("All applied patches passed the checks")

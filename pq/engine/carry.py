@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from pq.core import patch_reader, render
 from pq.core.patch import Action, FilePatch, Patch
+from pq.core.place import Reason
 from pq.core.render import FileChange
 from pq.core.series import Entry
 from pq.core.tree import File
-from pq.engine import events
 from pq.engine.apply import Failed, apply_patch
 from pq.engine.workspace import Workspace
 from pq.repo.objects import GitTree, Objects
@@ -27,26 +27,63 @@ class Layer:
     fuzz: int = 0
 
 
-def carry(workspace: Workspace, layers: Sequence[Layer], ground: str) -> tuple[Layer, ...] | events.Unfit:
-    """The layers on another tree. A patch that makes the same of the same files keeps its bytes."""
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What does not fit on the tree `ground`: a patch, or the edits (None), that made `tree` of `before`.
+
+    `below` are the layers that were carried before it came to that. Without `change` and `failed` it fits, but makes something else.
+    """
+
+    patch: str | None
+    before: str
+    tree: str
+    ground: str
+    change: Patch | None = None
+    failed: Failed | None = None
+    below: tuple[Layer, ...] = ()
+
+
+def carry(workspace: Workspace, layers: Sequence[Layer], ground: str, *, goal: str | None = None) -> tuple[Layer, ...] | Conflict:
+    """The layers on another tree. A patch that makes the same of the same files keeps its bytes.
+
+    `goal` is the tree that they make together, where that is known: of the last one nobody has to be asked what it is then, where it
+    does not fit, or where the user settled a conflict of one below it.
+    """
     carried: list[Layer] = []
     for layer in layers:
-        if layer.before == ground:
-            moved = layer
-        else:
-            patch = as_patch(
-                workspace.checkout.objects,
-                layer.before,
-                layer.tree,
-                renames=renames(workspace.parse(layer.entry, layer.content)),
-            )
-            outcome = apply_on(workspace, patch, made_for=layer.before, ground=ground)
-            if isinstance(outcome, Failed):
-                return events.Unfit(layer.entry.name, outcome)
-            moved = _moved(workspace, layer, ground, outcome)
+        renamed = renames(workspace.parse(layer.entry, layer.content)) if layer.before != ground else ()
+        tree = carry_change(workspace, layer.entry.name, layer.before, layer.tree, ground, renames=renamed)
+        if goal not in (None, tree) and layer is layers[-1]:
+            known = isinstance(tree, Conflict) or workspace.settled
+            tree = goal if known and goal is not None else Conflict(layer.entry.name, layer.before, layer.tree, ground)
+        if isinstance(tree, Conflict):
+            return replace(tree, below=tuple(carried))
+        moved = _moved(workspace, layer, ground, tree)
         carried.append(moved)
-        ground = moved.tree
+        ground = tree
     return tuple(carried)
+
+
+def carry_change(
+    workspace: Workspace, patch: str | None, before: str, tree: str, ground: str, *, renames: Iterable[tuple[str, str]] = ()
+) -> str | Conflict:
+    """The tree that a patch, or the edits (None), made of `before`, made of `ground` instead. What is there already is left out."""
+    if before == ground:
+        return tree
+    if (settled := workspace.settled.get((before, tree, ground))) is not None:
+        return settled
+    change = as_patch(workspace.checkout.objects, before, tree, renames=renames)
+    outcome = apply_on(workspace, change, made_for=before, ground=ground)
+    if isinstance(outcome, Failed) and (left := without(change, outcome, Reason.LANDED)) != change:
+        change = left
+        outcome = apply_on(workspace, change, made_for=before, ground=ground)
+    return Conflict(patch, before, tree, ground, change, outcome) if isinstance(outcome, Failed) else outcome
+
+
+def without(change: Patch, failed: Failed, *reasons: Reason) -> Patch:
+    """A patch without the files that were refused for these reasons, or for any."""
+    refused = {refusal.path for refusal in failed.refusals if not reasons or refusal.refused.reason in reasons}
+    return replace(change, files=tuple(file for file in change.files if (file.old_path or file.path) not in refused))
 
 
 def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground: str) -> str | Failed:
@@ -122,6 +159,8 @@ def diff(
 
 
 def _moved(workspace: Workspace, layer: Layer, ground: str, tree: str) -> Layer:
+    if (layer.before, layer.tree) == (ground, tree):
+        return layer
     objects = workspace.checkout.objects
     if objects.difference(layer.before, layer.tree) == objects.difference(ground, tree):
         return replace(layer, before=ground, tree=tree)

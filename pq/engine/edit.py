@@ -10,11 +10,11 @@ from pq.core import stack
 from pq.core.paths import fault as path_fault
 from pq.core.series import Entry
 from pq.engine import carry, events, history, rewrite
-from pq.engine.apply import Failed
-from pq.engine.carry import Layer
+from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
+from pq.engine.stop import stop
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, ParseError, PqError
 from pq.repo.operations import State
@@ -45,9 +45,8 @@ def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tel
             tell(events.Refreshed(name, changed=False))
             return Outcome.DONE
         made = refreshed(workspace, old, edited)
-        if isinstance(made, events.Unfit):
-            tell(made)
-            return Outcome.CONFLICT
+        if isinstance(made, Conflict):
+            return stop(workspace, number if made.below else number + 1, made, tell, edits=edited)
         queue = rewrite.queue_changes(workspace, workspace.series, made)
         outcome = carry_out(workspace, Plan(number, made, queue, edited, kept=True), tell)
         tell(events.Refreshed(name, changed=True, empty=made[0].tree == made[0].before))
@@ -88,9 +87,8 @@ def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool,
             number = workspace.stack.applied.index(name)
             target, *layers_above = layers(workspace, number)
             carried = carry.carry(workspace, layers_above, target.before)
-            if isinstance(carried, events.Unfit):
-                tell(carried)
-                return Outcome.CONFLICT
+            if isinstance(carried, Conflict):
+                return stop(workspace, number, carried, tell)
             plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
         outcome = carry_out(workspace, plan, tell, check=check)
         if outcome is Outcome.DONE:
@@ -154,23 +152,18 @@ def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         return Outcome.DONE
 
 
-def refreshed(workspace: Workspace, old: Sequence[Layer], edits: str) -> tuple[Layer, ...] | events.Unfit:
+def refreshed(workspace: Workspace, old: Sequence[Layer], edits: str) -> tuple[Layer, ...] | Conflict:
     """The layers with edits, made on top of them, put into the lowest; those above are carried over, to the same files."""
     target, *above = old
-    top = old[-1].tree
-    tree: str | Failed = edits
-    if above:
-        patch = carry.as_patch(workspace.checkout.objects, top, edits)
-        tree = carry.apply_on(workspace, patch, made_for=top, ground=target.tree)
-    if isinstance(tree, Failed):
-        return events.Unfit(None, tree)
+    tree = carry.carry_change(workspace, None, old[-1].tree, edits, target.tree) if above else edits
+    if isinstance(tree, Conflict):
+        return tree
     content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
-    carried = carry.carry(workspace, above, tree)
-    if isinstance(carried, events.Unfit):
-        return carried
-    if above and carried[-1].tree != edits:
-        return events.Unfit(None)
-    return (Layer(target.entry.forward(), content, target.before, tree), *carried)
+    made = Layer(target.entry.forward(), content, target.before, tree)
+    carried = carry.carry(workspace, above, tree, goal=edits)
+    if isinstance(carried, Conflict):
+        return replace(carried, below=(made, *carried.below))
+    return (made, *carried)
 
 
 def _is_header(workspace: Workspace, entry: Entry, content: bytes, length: int) -> bool:
@@ -198,7 +191,7 @@ def header(workspace: Workspace, given: str | None) -> bytes:
 
 def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, ...]:
     """Make new files known to git, so that a refresh takes them; those that were not known."""
-    with workspace.locked(tell):
+    with workspace.locked(tell, stopped=True):
         if outside := [path for path in paths if path_fault(path)]:
             raise PqError(f"{outside[0]} is no file of the checkout", hint="name files below it")
         nodes = workspace.checkout.mover.worktree.edited(paths)
@@ -221,10 +214,10 @@ def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell
         tree = objects.edit(target.tree, {path: objects.node(target.before, path) for path in wanted})
         content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
         carried = carry.carry(workspace, above, tree)
-        if isinstance(carried, events.Unfit):
-            tell(carried)
-            return Outcome.CONFLICT
-        changed = (Layer(target.entry.forward(), content, target.before, tree), *carried)
+        made = Layer(target.entry.forward(), content, target.before, tree)
+        if isinstance(carried, Conflict):
+            return stop(workspace, number, replace(carried, below=(made, *carried.below)), tell)
+        changed = (made, *carried)
         outcome = carry_out(workspace, Plan(number, changed, rewrite.queue_changes(workspace, workspace.series, changed)), tell)
         if outcome is Outcome.DONE:
             tell(events.Refreshed(name, changed=True))

@@ -63,6 +63,29 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """A command waits at a conflict in these files: of a patch, or of the edits (None), that does not fit there."""
+
+    patch: str | None
+    files: tuple[str, ...]
+    failed: Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """There is a conflict in these files still."""
+
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """A command that waited at a conflict was taken back."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A check did not let a patch through; `reasons` in the hook's words, line by line."""
 
@@ -117,9 +140,10 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """A patch above one that was changed was written anew on the other ground."""
+    """A patch above one that was changed was written anew on the other ground; `empty`: all it did is there already."""
 
     patch: str
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +295,7 @@ Edited = (
     | Left
     | Repaired
     | Undone
+    | Aborted
 )
 Event = (
     Recovered
@@ -279,6 +304,8 @@ Event = (
     | BaseUnknown
     | Refused
     | Unfit
+    | Stopped
+    | Unsettled
     | Rejected
     | Noted
     | Passed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pq.engine import events
 from pq.engine.events import Tell
@@ -13,20 +13,53 @@ from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import operations
 from pq.repo.checkout import branch_of
 from pq.repo.operations import OPERATIONS, UNDONE, Logged, Operation, State
+from pq.repo.stops import STOPPED
 from pq.repo.transaction import Move, RefChange
 
 
 def do(workspace: Workspace, before: State, after: State) -> None:
-    """Make an operation: what was undone before it can't be redone any more."""
+    """Make an operation: what was undone before it can't be redone any more, and no command waits at a conflict."""
+    _move(workspace, workspace.title, before, after, {UNDONE: None, STOPPED: None})
+
+
+def stop(workspace: Workspace, title: str, before: State, after: State, kept: str) -> None:
+    """Make the operation that a command waits in; `kept` is the commit that says of what."""
+    _move(workspace, f"{title} (stopped)", before, after, {STOPPED: kept})
+
+
+def leave(workspace: Workspace, now: State, kept: str | None) -> None:
+    """Take the operation back that a command waits in, from the checkout as it is now. It can't be redone."""
+    logged = next(log(workspace))
+    _move(workspace, "", now, logged.operation.before, {STOPPED: kept}, back_to=logged.previous)
+    _remember(workspace, logged.operation.before)
+
+
+def forget_stop(workspace: Workspace) -> None:
+    """No command waits any more."""
+    workspace.checkout.set_ref(_ref(workspace, STOPPED), None)
+
+
+def taken(workspace: Workspace, state: State) -> set[str]:
+    """The files of which a state has edits."""
+    return set(workspace.checkout.objects.difference(workspace.checkout.read_commit(state.head).tree, state.files))
+
+
+_NEW = ""
+
+
+def _move(
+    workspace: Workspace, title: str, before: State, after: State, refs: Mapping[str, str | None], *, back_to: str | None = _NEW
+) -> None:
+    """Move from one state to another, and set refs by their kind; operations to the one that this is, or back to another."""
     checkout = workspace.checkout
     previous = checkout.ref(_ref(workspace, OPERATIONS))
-    made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), previous)
-    refs = (
+    made = operations.write(checkout.objects, Operation(title, before, after, int(time.time())), previous)
+    changes = (
         RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
-        RefChange(_ref(workspace, UNDONE), checkout.ref(_ref(workspace, UNDONE)), None),
-        RefChange(_ref(workspace, OPERATIONS), previous, made),
+        *(RefChange(_ref(workspace, kind), checkout.ref(_ref(workspace, kind)), new) for kind, new in refs.items()),
+        RefChange(_ref(workspace, OPERATIONS), previous, made if back_to == _NEW else back_to),
     )
-    checkout.mover.move(Move(made, before, after, refs))
+    checkout.mover.move(Move(made, before, after, changes))
 
 
 def undo(workspace: Workspace, tell: Tell) -> None:

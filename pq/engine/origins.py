@@ -11,7 +11,7 @@ from pq.core import stack
 from pq.core.lines import Lines, split_lines
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Edit
 from pq.engine import carry, edit, events, rewrite
-from pq.engine.carry import Layer
+from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
@@ -103,7 +103,7 @@ def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Outcome:
         for owner in sorted({number for edits in owned.values() for number, _ in edits}):
             tree = _with_edits(workspace.checkout.objects, old[-1].tree, owned, {*absorbed, owner})
             moved = edit.refreshed(workspace, made[owner:], tree)
-            if not isinstance(moved, events.Unfit):
+            if not isinstance(moved, Conflict):
                 made, taken = (*made[:owner], *moved), tree
                 absorbed.append(owner)
         if not absorbed:

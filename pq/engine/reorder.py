@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from pq.core import header, paths, stack
+from pq.core import header, paths
 from pq.core.patch import Patch
+from pq.core.stack import find_applied
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
-from pq.engine.carry import Layer
+from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
+from pq.engine.stop import stop
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 
@@ -20,7 +22,7 @@ from pq.errors import NothingToDo, PqError
 def float_up(workspace: Workspace, given: str, tell: Tell) -> Outcome:
     """Move an applied patch above all others that are applied."""
     with workspace.locked(tell):
-        name = stack.find_applied(workspace.stack, given)
+        name = find_applied(workspace.stack, given)
         order = [each for each in workspace.stack.applied if each != name]
         return _reorder(workspace, [*order, name], name, tell)
 
@@ -37,18 +39,16 @@ def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell)
 def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
     """Make one of several applied patches, under the name of the lowest, where that stands."""
     with workspace.locked(tell):
-        names = sorted({stack.find_applied(workspace.stack, each) for each in given}, key=workspace.stack.applied.index)
+        names = sorted({find_applied(workspace.stack, each) for each in given}, key=workspace.stack.applied.index)
         if len(names) < 2:
             raise PqError("One patch can't be squashed", hint="name those that are to be one")
         first = workspace.stack.applied.index(names[0])
         old = layers(workspace, first)
         chosen = [layer for layer in old if layer.entry.name in names]
         others = [layer for layer in old if layer.entry.name not in names]
-        moved = carry.carry(workspace, [*chosen, *others], old[0].before)
-        if isinstance(moved, events.Unfit):
-            tell(moved)
-            return Outcome.CONFLICT
-        _require_same(moved, old)
+        moved = carry.carry(workspace, [*chosen, *others], old[0].before, goal=old[-1].tree)
+        if isinstance(moved, Conflict):
+            return stop(workspace, first, moved, tell)
         lowest, highest = moved[0], moved[len(chosen) - 1]
         first_text, *texts = [workspace.parse(layer.entry, layer.content).header for layer in chosen]
         messages = [header.read(text).message for text in texts if text.strip()]
@@ -122,22 +122,15 @@ def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) 
         raise NothingToDo("The patches stand in this order already")
     old = layers(workspace, first)
     by_name = {layer.entry.name: layer for layer in old}
-    moved = carry.carry(workspace, [by_name[each] for each in order[first:]], old[0].before)
-    if isinstance(moved, events.Unfit):
-        tell(moved)
-        return Outcome.CONFLICT
-    _require_same(moved, old)
+    moved = carry.carry(workspace, [by_name[each] for each in order[first:]], old[0].before, goal=old[-1].tree)
+    if isinstance(moved, Conflict):
+        return stop(workspace, first, moved, tell)
     at = order.index(name)
     series = workspace.series.moved(name, behind=order[at - 1] if at else None)
     outcome = carry_out(workspace, Plan(first, moved, rewrite.queue_changes(workspace, series, moved)), tell)
     rewrite.tell_carried(tell, old, moved)
     tell(events.NowAt(order[-1]))
     return outcome
-
-
-def _require_same(moved: Sequence[Layer], old: Sequence[Layer]) -> None:
-    if moved[-1].tree != old[-1].tree:
-        raise PqError("In this order the patches make something else of the files", hint="edit them so that they do not touch")
 
 
 def _part(patch: Patch, chosen: Mapping[str, Collection[int]]) -> Patch:
@@ -156,7 +149,7 @@ def _part(patch: Patch, chosen: Mapping[str, Collection[int]]) -> Patch:
 
 
 def _other(workspace: Workspace, name: str, given: str) -> str:
-    found = stack.find_applied(workspace.stack, given)
+    found = find_applied(workspace.stack, given)
     if found == name:
         raise NothingToDo(f"Patch {name} can't stand below itself")
     return found

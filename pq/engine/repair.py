@@ -9,12 +9,13 @@ The commits from the pin to the branch are taken as they stand, and each is told
 - of no patch: a new patch is made of it.
 
 Where nobody but pq made the commits, they follow the order of the series; else the series follows theirs. Where both the commit and the
-file of a patch changed, nobody but the user knows. Patches of the series without a commit stay, unapplied.
+file of a patch changed, nobody but the user knows (`prefer`). Patches of the series without a commit stay, unapplied.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import re
 from dataclasses import dataclass, replace
 
@@ -22,10 +23,11 @@ from pq.core import header
 from pq.core.series import Entry, Series
 from pq.engine import carry, events, history, intake, rewrite
 from pq.engine.apply import Failed
-from pq.engine.carry import Layer
+from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out
+from pq.engine.stop import stop
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import commits
@@ -44,14 +46,24 @@ class _Found:
     dropped: tuple[str, ...] = ()
 
 
-def repair(workspace: Workspace, tell: Tell) -> Outcome:
+class Prefer(enum.StrEnum):
+    """Which of the two is the truth where both the commit and the file of a patch changed."""
+
+    COMMIT = "commit"
+    FILE = "file"
+
+
+def repair(workspace: Workspace, tell: Tell, *, prefer: Prefer | None = None) -> Outcome:
     """Bring commits and files together. Raises NotClean where that takes a decision."""
     with workspace.locked(tell):
         tree = workspace.checkout.read_commit(workspace.pin_commit).tree
         found = _Found(workspace.series)
         raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
         for commit in raw:
-            found = _settled(workspace, found, commit, tree)
+            step = _settled(workspace, found, commit, tree, prefer)
+            if isinstance(step, Conflict):
+                return stop(workspace, 0, replace(step, below=found.layers), tell)
+            found = step
             tree = found.layers[-1].tree if found.layers else tree
         if all(commit.own for commit in raw):
             found = _in_order_of_series(workspace, found)
@@ -77,7 +89,7 @@ def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found:
         return found
     ground = found.layers[0].before
     carried = carry.carry(workspace, order, ground)
-    if isinstance(carried, events.Unfit):
+    if isinstance(carried, Conflict):
         raise NotClean(
             "The applied patches do not fit in the order of the series", hint="put the order back, then pq float or pq sink"
         )
@@ -93,7 +105,7 @@ def _applied_before(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> _Found:
+def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str, prefer: Prefer | None) -> _Found | Conflict:
     """One more commit, which stands on `tree`, where the patches below it were settled."""
     patch = commits.as_patch(commit)
     taken = [layer.entry.name for layer in found.layers]
@@ -107,10 +119,12 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> 
     same_file = commits.identity(content, entry) == patch.identity
     own = commit.own
     if not same_file and not own:
-        raise NotClean(
-            f"Both the commit and the file of patch {entry.name} were changed",
-            hint=f"git -C {workspace.checkout.root} show {commit.oid[:12]} has the commit; take one of the two, then pq repair",
-        )
+        if prefer is None:
+            raise NotClean(
+                f"Both the commit and the file of patch {entry.name} were changed",
+                hint=f"git -C {workspace.checkout.root} show {commit.oid[:12]} has the commit; pq repair --prefer commit, or --prefer file",
+            )
+        own, same_file = prefer is Prefer.FILE, prefer is Prefer.COMMIT
     if same_file and own and below == tree:
         return _and(found, Layer(entry, content, tree, commit.tree, patch.fuzz))
     if own and not same_file:
@@ -122,6 +136,8 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> 
             )
         return _and(found, Layer(entry, content, tree, made), again=entry.name)
     layer = _carried(workspace, Layer(entry, content, below, commit.tree), tree)
+    if isinstance(layer, Conflict):
+        return layer
     if own:
         return _and(found, layer)
     before = _with_description(workspace, entry, content, commit)
@@ -129,7 +145,7 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str) -> 
     return _and(found, Layer(entry.forward(), made_of, tree, layer.tree), refreshed=entry.name)
 
 
-def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tree: str) -> _Found:
+def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tree: str) -> _Found | Conflict:
     """A commit of no patch becomes one."""
     behind = found.layers[-1].entry.name if found.layers else None
     folder, slash, _ = (behind or "").rpartition("/")
@@ -138,17 +154,12 @@ def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tr
     content = header.write(commit.author, commit.date, commit.text) + carry.diff(objects, below, commit.tree)
     series = found.series.inserted(name, behind=behind)
     layer = _carried(workspace, Layer(series.entry(name), content, below, commit.tree), tree)
-    return _and(replace(found, series=series), layer, adopted=name)
+    return layer if isinstance(layer, Conflict) else _and(replace(found, series=series), layer, adopted=name)
 
 
-def _carried(workspace: Workspace, layer: Layer, tree: str) -> Layer:
+def _carried(workspace: Workspace, layer: Layer, tree: str) -> Layer | Conflict:
     carried = carry.carry(workspace, [layer], tree)
-    if isinstance(carried, events.Unfit):
-        raise NotClean(
-            f"Patch {layer.entry.name} can't be carried over to what is below it now",
-            hint="put the file of the patch below it back, then pq repair",
-        )
-    return carried[0]
+    return carried if isinstance(carried, Conflict) else carried[0]
 
 
 def _and(found: _Found, layer: Layer, *, adopted: str = "", refreshed: str = "", again: str = "") -> _Found:

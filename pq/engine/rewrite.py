@@ -54,13 +54,13 @@ def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
 
 def ground(workspace: Workspace, number: int) -> str:
     """The tree below the applied patch of a number."""
-    return _commit_below(workspace, number).tree
+    return commit_below(workspace, number).tree
 
 
 def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Outcome:
     """Make the commits, ask the gate if files of the checkout change, and do it all as one operation."""
     candidates = built(workspace, plan)
-    parent = candidates[-1].commit if candidates else _commit_below(workspace, plan.below)
+    parent = candidates[-1].commit if candidates else commit_below(workspace, plan.below)
     head = workspace.state(workspace.head)
     before = State(head.head, plan.edits or head.files, {path: _was(workspace, plan, path) for path in plan.queue})
     after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
@@ -79,7 +79,7 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
 
 def built(workspace: Workspace, plan: Plan) -> tuple[Candidate, ...]:
     """The layers of a plan as commits."""
-    parent = _commit_below(workspace, plan.below)
+    parent = commit_below(workspace, plan.below)
     candidates: list[Candidate] = []
     for layer in plan.layers:
         made = _commit(workspace, layer, parent)
@@ -107,7 +107,7 @@ def tell_carried(tell: Tell, old: Sequence[Layer], new: Sequence[Layer]) -> None
     contents = {layer.entry.name: layer.content for layer in old}
     for layer in new:
         if contents.get(layer.entry.name, layer.content) != layer.content:
-            tell(events.CarriedOver(layer.entry.name))
+            tell(events.CarriedOver(layer.entry.name, empty=layer.tree == layer.before))
 
 
 def patch_path(workspace: Workspace, name: str) -> str:
@@ -115,7 +115,8 @@ def patch_path(workspace: Workspace, name: str) -> str:
     return workspace.queue.relative(workspace.queue.patch_file(name))
 
 
-def _commit_below(workspace: Workspace, number: int) -> Commit:
+def commit_below(workspace: Workspace, number: int) -> Commit:
+    """The commit below the applied patch of a number."""
     return workspace.applied[number - 1].commit if number else workspace.checkout.read_commit(workspace.pin_commit)
 
 

@@ -29,7 +29,7 @@ class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
     `reworked` are applied patches whose commits were changed by other means; `way_out` is the command that takes off the lowest edited
-    one; `disorder` says where the applied patches are not the first of the series.
+    one; `disorder` says where the applied patches are not the first of the series; `stopped` is the command that waits at a conflict.
     """
 
     series: str
@@ -44,12 +44,15 @@ class Status:
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
     disorder: str | None
+    stopped: str | None
 
 
 def read(workspace: Workspace) -> Status:
     """Look, without changing anything."""
     queue = workspace.queue
+    stop = workspace.stop
     missing = tuple(entry.name for entry in workspace.series.entries if not queue.patch_file(entry.name).is_file())
+    edited = tuple(name for name in workspace.edited() if name not in missing) if stop is None else ()
     return Status(
         series=queue.series_name,
         release=workspace.pin.release,
@@ -57,12 +60,13 @@ def read(workspace: Workspace) -> Status:
         checkout=queue.relative(queue.checkout),
         patches=patches(workspace),
         unrefreshed=workspace.checkout.unrefreshed(),
-        edited=(edited := tuple(name for name in workspace.edited() if name not in missing)),
+        edited=edited,
         reworked=tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
         way_out=workspace.stack.taking_off(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),
-        disorder=_disorder(workspace),
+        disorder=_disorder(workspace) if stop is None else None,
+        stopped=stop.title if stop is not None else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +16,11 @@ from pq.engine import events
 from pq.engine.events import Tell
 from pq.errors import NotClean, PqError
 from pq.queue import Queue
-from pq.repo import checkout, commits
+from pq.repo import checkout, commits, stops
 from pq.repo.checkout import Checkout
 from pq.repo.commits import PatchCommit
 from pq.repo.operations import State
+from pq.repo.stops import STOPPED, Carried, Stop
 
 if TYPE_CHECKING:
     from pq.core.patch import Patch
@@ -27,10 +28,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """One queue and its checkout. `title` is what `pq log` calls the operation that is made of the command."""
+    """One queue and its checkout. `command` is what `pq log` calls the operation that is made of it, word by word.
+
+    `resumed`: the command stopped at a conflict before, and this is what was settled since.
+    """
 
     queue: Queue
-    title: str = ""
+    command: tuple[str, ...] = ()
+    resumed: Stop | None = None
+
+    @property
+    def title(self) -> str:
+        """The command as people read it."""
+        return " ".join(self.command)
+
+    @property
+    def settled(self) -> Mapping[Carried, str]:
+        """The trees that were made by hand where patches did not fit."""
+        return self.resumed.settled if self.resumed is not None else {}
 
     @property
     def series(self) -> Series:
@@ -122,6 +137,12 @@ class Workspace:
                     f"The commit of patch {applied.patch} was changed by other means", hint="pq repair takes that into its file"
                 )
 
+    @property
+    def stop(self) -> Stop | None:
+        """The command that stopped at a conflict, if one did."""
+        kept = self.checkout.ref(STOPPED + self.queue.series_name)
+        return None if kept is None else stops.read(self.checkout.objects, kept)
+
     def remember(self, commit: str, names: Sequence[str]) -> None:
         """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""
         with contextlib.suppress(OSError):
@@ -138,22 +159,37 @@ class Workspace:
                 pass
 
     @contextlib.contextmanager
-    def locked(self, tell: Tell) -> Iterator[None]:
-        """Keep a second pq out of the checkout, and first settle what an interrupted one left."""
+    def locked(self, tell: Tell, *, stopped: bool = False) -> Iterator[None]:
+        """Keep a second pq out of the checkout, and first settle what an interrupted one left.
+
+        Raises NotClean where a command stopped at a conflict, unless it is this one or the caller may work then (`stopped`).
+        """
         with self.checkout.mover.locked():
             if recovery := self.checkout.mover.recover():
                 tell(events.Recovered(recovery.back, recovery.left, recovery.moved))
+            if not stopped and self.resumed is None and (stop := self.stop) is not None:
+                raise NotClean(
+                    f"pq {stop.title} stopped at a conflict",
+                    hint="settle it, then pq continue; pq abort takes the command back",
+                )
             yield
 
 
-def open_workspace(start: Path, *, queue_root: Path | None = None, series_name: str | None = None, title: str = "") -> Workspace:
+def open_workspace(
+    start: Path,
+    *,
+    queue_root: Path | None = None,
+    series_name: str | None = None,
+    command: Sequence[str] = (),
+    resumed: Stop | None = None,
+) -> Workspace:
     """The workspace around a folder: the nearest queue upwards, or the one that the checkout around it belongs to."""
     root = queue_root or queue.find(start) or checkout.queue_of(start)
     if root is None:
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
     found = queue.open_queue(root, series_name=series_name)
     _require_this_checkout(start, found)
-    return Workspace(found, title)
+    return Workspace(found, tuple(command), resumed)
 
 
 def _require_this_checkout(start: Path, found: Queue) -> None:

@@ -89,9 +89,12 @@ class Worktree:
         """Make the index what the switch puts there, as the files are."""
         try:
             index = self._index()
+            conflicts = index.conflicts
             for path, (_, new) in changes.items():
+                if conflicts is not None and path in conflicts:
+                    del conflicts[path]
                 if new is not None:
-                    index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=new[1]), pygit2.enums.FileMode(new[0])))
+                    index.add(_entry(path, new))
                 elif path in index:
                     index.remove(path)
             index.write()
@@ -100,6 +103,22 @@ class Worktree:
             raise PqError(
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
             ) from None
+
+    def mark_unmerged(self, files: Mapping[str, tuple[Node | None, Node | None, Node | None]]) -> None:
+        """Tell git that these files are in conflict: what base, ours and theirs have there."""
+        index = self._index()
+        for path, sides in files.items():
+            index.add_conflict(*(None if node is None else _entry(path, node) for node in sides))  # type: ignore[arg-type]  # None: a side has none
+        index.write()
+
+    def unmerged(self) -> set[str]:
+        """The files that git takes to be in conflict."""
+        found = self._index().conflicts or ()
+        return {side.path for sides in found for side in sides if side is not None}
+
+    def mark_merged(self, nodes: Mapping[str, Node | None]) -> None:
+        """Tell git that files are in conflict no more: the index has one entry of each, or none."""
+        self.switch_index({path: (None, node) for path, node in nodes.items()})
 
     def switch_back(self, changes: Changes, indexed: Changes, token: str) -> tuple[str, ...]:
         """Undo a switch of files and index that was interrupted; the paths that are neither old nor new, which are left alone."""
@@ -149,6 +168,10 @@ class Worktree:
         index: pygit2.Index = self.objects.repository.index
         index.read()
         return index
+
+
+def _entry(path: str, node: Node) -> pygit2.IndexEntry:
+    return pygit2.IndexEntry(path, pygit2.Oid(hex=node[1]), pygit2.enums.FileMode(node[0]))
 
 
 def _indexed(index: pygit2.Index, path: str) -> Node | None:

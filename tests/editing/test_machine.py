@@ -1,13 +1,15 @@
 """Law 1 over random sequences: whatever is edited, refreshed, moved, popped and undone, the content is accounted for.
 
 Every edit writes a line that nobody else writes. The model knows which of these lines the user has, and that is all it knows: each stands
-in the checkout or in a patch file until the user overwrites, reverts or deletes it. Besides: a command that is refused changes nothing;
-one that only moves content about leaves the files as they are; undo brings back what was. At the end of a sequence `git apply` and quilt
-make the same of the patches, and popping and pushing them all does.
+in the checkout or in a patch file until the user overwrites, reverts or deletes it. Besides: a command that is refused, or stops at a
+conflict and is taken back, changes nothing; one that only moves content about leaves the files as they are, also where it went on from
+a conflict; undo brings back what was. At the end of a sequence `git apply` and quilt make the same of the patches, and popping and
+pushing them all does.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -81,6 +83,28 @@ class Machine(RuleBasedStateMachine):
         self.written.add(token)
         self.typed = True
 
+    @rule(name=st.sampled_from(FILES))
+    def change_mode(self, name: str) -> None:
+        place = self.world.checkout / name
+        if place.exists():
+            place.chmod(place.stat().st_mode ^ 0o111)
+            self.typed = True
+
+    @rule()
+    def write_link(self) -> None:
+        self.count += 1
+        (self.world.checkout / f"link{self.count}").symlink_to(f"token {self.count}.")
+        assert self.world.pq("add", f"link{self.count}").code == 0
+        self.written.add(f"token {self.count}.\n")
+        self.typed = True
+
+    @rule(name=st.sampled_from(FILES))
+    def move_file(self, name: str) -> None:
+        self.count += 1
+        if (self.world.checkout / name).exists() and name in git(self.world.checkout, "ls-files", "--", name):
+            git(self.world.checkout, "mv", name, f"moved{self.count}.txt")
+            self.typed = True
+
     # what only moves content about
 
     @rule(number=NUMBERS)
@@ -145,6 +169,18 @@ class Machine(RuleBasedStateMachine):
         chosen = self._one_of(self._listed(), number)
         self._moves("rename", *(["-P", *chosen] if chosen else []), self._name())
 
+    @rule(number=NUMBERS)
+    def describe(self, number: int) -> None:
+        """The user's editor writes a line into the text of a patch."""
+        self.count += 1
+        if chosen := self._one_of(self._listed(), number):
+            (self.folder / "text").write_text(f"token {self.count}.\n")
+            os.environ["EDITOR"] = f"cp {self.folder}/text"
+            before = self.world.pq("header", *chosen).out
+            (self.folder / "text").write_text(f"{before}token {self.count}.\n")
+            if self._moves("header", "-e", *chosen).code == 0:
+                self.written.add(f"token {self.count}.\n")
+
     @rule()
     def fork(self) -> None:
         self._moves("fork", self._name())
@@ -179,6 +215,35 @@ class Machine(RuleBasedStateMachine):
         tokens = self._tokens()
         if self._runs("revert", name).code == 0:
             self.dropped |= tokens - self._tokens()
+
+    @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW, reverse=st.booleans())
+    def write_and_import(self, name: str, at: int, how: str, reverse: bool) -> None:
+        """What the user wrote comes back as somebody's patch, which may be made the other way round."""
+        self.write(name, at, how)
+        words = ["-R"] if reverse else []
+        (self.folder / "their.patch").write_bytes(self.world.pq("diff", "-z", *words).out.encode())
+        patch = self._name()
+        if self._moves("import", *words, "-P", patch, str(self.folder / "their.patch")).code == 0:
+            self.revert(name)
+            if self._runs("goto", "--atomic", patch).code:
+                self._runs("delete", "-r", patch)
+
+    @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW)
+    def write_and_fold(self, name: str, at: int, how: str) -> None:
+        self.write(name, at, how)
+        given = self.world.pq("diff", "-z").out.encode()
+        self.revert(name)
+        if given:
+            self._runs("fold", given=given)
+
+    @rule(number=NUMBERS)
+    def delete_against_a_check(self, number: int) -> None:
+        hook = self.world.queue / "hooks" / "pre-apply"
+        hook.write_text("#!/bin/sh\nexit 1\n")
+        try:
+            self.delete(number)
+        finally:
+            hook.write_text("#!/bin/sh\n")
 
     @precondition(lambda self: self.before)
     @rule()
@@ -224,7 +289,7 @@ class Machine(RuleBasedStateMachine):
         world = self.world
         if "Unrefreshed" in world.pq("status").out:
             assert world.pq("refresh", "-z", "last.patch").code == 0
-        applied, full = self._applied(), world.files()
+        applied, full = self._applied(), self._files()
         for name in ("apply", "quilt"):
             git(world.upstream, "checkout", "-q", "-f", "v1")
             git(world.upstream, "clean", "-qfdx")
@@ -234,11 +299,11 @@ class Machine(RuleBasedStateMachine):
                         git(world.upstream, "apply", "--allow-empty", str(world.queue / "patches" / patch))
             elif applied:
                 self._quilt(applied)
-            assert _contents(world.upstream) == {path: content.partition(b" ")[2] for path, content in full.items()}, name
+            assert _contents(world.upstream) == full, name
         if applied:
             assert world.pq("pop", "-a").code == 0
             assert world.pq("goto", applied[-1]).code == 0
-        assert world.files() == full
+        assert self._files() == full
 
     def _quilt(self, applied: list[str]) -> None:
         series = self.folder / "series"
@@ -262,17 +327,37 @@ class Machine(RuleBasedStateMachine):
 
     # how it is asked
 
-    def _runs(self, *words: str) -> Result:
-        """Run a command; refused, it has changed nothing."""
+    def _runs(self, *words: str, given: bytes | None = None) -> Result:
+        """Run a command; refused, it has changed nothing. From a conflict it goes on, or it is taken back."""
         before = self._files(), self._queue()
-        said = self.world.pq(*words)
-        assert said.code in (0, 1, 2, 3, 5, 64), said
+        said = self.world.pq(*words) if given is None else self.world.process(*words, given=given)
+        assert said.code in (0, 1, 2, 3, 4, 5, 64), said
+        while said.code == 3 and "pq stopped there" in said.err:
+            self.count += 1
+            if self.count % 3 == 0:
+                assert self.world.pq("abort").code == 0
+                break
+            self._settle()
+            said = self.world.pq("continue")
+            assert said.code in (0, 3, 4), said
+            if said.code == 4:
+                assert self.world.pq("abort").code == 0
         if said.code:
             assert (self._files(), self._queue()) == before, said
         elif not said.out.startswith("Patch ") or "is unchanged" not in said.out:
             self.before.append(before)
             self.typed = False
         return said
+
+    def _settle(self) -> None:
+        """The user keeps all lines of a conflict."""
+        marks = ("<<<<<<< what", "||||||| what", "=======", ">>>>>>> ")
+        for name in set(git(self.world.checkout, "diff", "--name-only", "--diff-filter=U").splitlines()):
+            place = self.world.checkout / name
+            if place.is_file() and not place.is_symlink():
+                lines = place.read_text().splitlines(keepends=True)
+                place.write_text("".join(line for line in lines if not line.startswith(marks)))
+            git(self.world.checkout, "add", "-A", "--", name)
 
     def _moves(self, *words: str) -> Result:
         """Run a command that leaves the files as they are."""
@@ -318,11 +403,16 @@ class Machine(RuleBasedStateMachine):
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder but git's: whether it may be executed and what it holds, or where it leads."""
     found: dict[str, bytes] = {}
     for place in sorted(folder.rglob("*")):
         name = place.relative_to(folder).as_posix()
-        if place.is_file() and not name.startswith(".git"):
-            found[name] = place.read_bytes()
+        if name.startswith(".git") or (place.is_dir() and not place.is_symlink()):
+            continue
+        if place.is_symlink():
+            found[name] = b"-> " + os.fsencode(os.readlink(place))
+        else:
+            found[name] = (b"x " if os.access(place, os.X_OK) else b"- ") + place.read_bytes()
     return found
 
 
@@ -335,6 +425,7 @@ def template(tmp_path: Path) -> Path:
     world.queue.mkdir()
     assert world.pq("init", "--source", "../upstream", "--pin", "v1").code == 0
     assert world.pq("setup").code == 0
+    (world.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\n")
     return world.root
 
 

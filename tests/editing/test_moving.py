@@ -38,18 +38,6 @@ def test_patches_change_places(three: World, words: tuple[str, ...], order: str)
     _pops_and_pushes_to_the_same(three)
 
 
-def test_a_patch_does_not_move_over_one_that_needs_it(three: World) -> None:
-    three.pq("new", "d.patch")
-    change(three, 5, "d on a")
-    three.pq("refresh")
-
-    with nothing_changed(three):
-        said = three.pq("float", "a")
-
-    assert said.code == 3
-    assert "Patch d.patch does not fit where it would stand; nothing was changed" in said.err
-
-
 def test_what_stands_already_is_nothing_to_do(three: World) -> None:
     assert three.pq("float", "c").code == 2
     assert three.pq("sink", "a").code == 2
@@ -114,15 +102,6 @@ def test_delete_carries_over_what_is_above(three: World) -> None:
     assert not (three.queue / "patches" / "b.patch").exists()
     assert b"line 15\n" in (three.checkout / "f.txt").read_bytes()
     _pops_and_pushes_to_the_same(three)
-
-
-def test_delete_of_what_others_need_stops(three: World) -> None:
-    three.pq("new", "d.patch")
-    change(three, 5, "d on a")
-    three.pq("refresh")
-
-    with nothing_changed(three):
-        assert three.pq("delete", "a").code == 3
 
 
 def test_delete_and_rename_of_patches_that_are_not_applied(three: World) -> None:

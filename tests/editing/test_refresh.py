@@ -88,17 +88,6 @@ def test_patches_of_other_files_keep_their_bytes(three: World) -> None:
     stands_at(three, "z.patch")
 
 
-def test_an_edit_of_lines_that_a_patch_above_made_stops(three: World) -> None:
-    change(three, 25, "c again")
-
-    with nothing_changed(three):
-        said = three.pq("refresh", "a")
-
-    assert said.code == 3
-    assert "The edits do not fit there; nothing was changed" in said.err
-    assert three.pq("refresh", "c").code == 0
-
-
 def test_a_part_of_the_edits(three: World) -> None:
     change(three, 30, "thirty")
     change(three, 1, "y = 2", name="m.py")

@@ -118,6 +118,42 @@ def test_both_changed_is_for_the_user_to_say(three: World) -> None:
     assert (said.code, "Both the commit and the file of patch c.patch were changed" in said.err) == (5, True)
 
 
+@pytest.mark.parametrize("prefer", ["commit", "file"])
+def test_one_of_the_two_is_preferred(three: World, prefer: str) -> None:
+    change(three, 25, "by commit")
+    git(three.checkout, "commit", "-q", "--amend", "-a", "--no-edit")
+    text = patch(three, "c.patch")
+    (three.queue / "patches" / "c.patch").write_text(
+        text.replace("+c 25", "+by file").replace(text.splitlines()[1], "index 1..2 100644")
+    )
+
+    assert three.pq("repair").code == 5
+    assert three.pq("repair", "--prefer", prefer).code == 0
+
+    assert f"by {prefer}\n" in (three.checkout / "f.txt").read_text()
+    assert f"+by {prefer}\n" in patch(three, "c.patch")
+    _is_one(three, "c.patch")
+
+
+def test_a_conflict_above_an_edited_file_waits(three: World) -> None:
+    change(three, 5, "d on a")
+    three.pq("refresh", "-z", "d.patch")
+    text = patch(three, "a.patch")
+    (three.queue / "patches" / "a.patch").write_text(
+        text.replace("+a 5", "+A 5").replace(text.splitlines()[1], "index 1..2 100644")
+    )
+
+    stopped = three.pq("repair")
+    assert (stopped.code, "pq: Patch d.patch does not fit where it would stand; pq stopped there" in stopped.err) == (3, True)
+    place = three.checkout / "f.txt"
+    before, _, rest = place.read_text().partition("<<<<<<< ")
+    place.write_text(f"{before}d on A\n{rest.partition('>>>>>>> patch d.patch')[2].lstrip()}")
+
+    assert three.pq("continue").code == 0
+    assert "-A 5\n+d on A\n" in patch(three, "d.patch")
+    _is_one(three, "d.patch")
+
+
 def test_repair_can_be_undone(three: World) -> None:
     change(three, 30, "thirty")
     git(three.checkout, "commit", "-qam", "mine")

@@ -1,0 +1,95 @@
+"""Conflicts as people settle them: in files of the checkout, between markers, and unmerged in git's index (design, section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pq.core import merge, paths
+from pq.core.lines import is_binary, split_lines
+from pq.core.merge import Labels
+from pq.core.patch import SYMLINK, Action, Edit, FilePatch
+from pq.engine import carry
+from pq.engine.apply import Failed
+from pq.engine.carry import Conflict
+from pq.engine.workspace import Workspace
+from pq.repo.objects import FOLDER, Node, Objects
+
+Sides = tuple[Node | None, Node | None, Node | None]
+"""What base, ours and theirs have at a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A tree with conflicts in some of its files, and what the sides have there."""
+
+    tree: str
+    files: Mapping[str, Sides]
+
+
+def mark(workspace: Workspace, conflict: Conflict) -> Marked | None:
+    """The ground with what fits of the change, and with the rest of it as conflicts; None where files can't say that."""
+    if conflict.change is None or conflict.failed is None:
+        return None
+    objects = workspace.checkout.objects
+    fitting = carry.without(conflict.change, conflict.failed)
+    tree = carry.apply_on(workspace, fitting, made_for=conflict.before, ground=conflict.ground)
+    if isinstance(tree, Failed):
+        return None
+    files: dict[str, Sides] = {}
+    changes: dict[str, Node | None] = {}
+    for file in conflict.change.files:
+        if file in fitting.files:
+            continue
+        source = file.old_path if file.action is Action.RENAME and file.old_path is not None else file.path
+        sides = (
+            objects.node(conflict.before, source),
+            objects.node(conflict.ground, source),
+            objects.node(conflict.tree, file.path),
+        )
+        if not _can_stand(objects, conflict.ground, source, file.path, sides):
+            return None
+        files[file.path] = sides
+        changes |= {source: None, file.path: _settled_by_hand(objects, file, sides, labels(conflict.patch))}
+    return Marked(objects.edit(tree, changes), files)
+
+
+def labels(patch: str | None) -> Labels:
+    """What stands behind the markers of a conflict with a patch, or with the edits."""
+    theirs = b"the edits" if patch is None else b"patch " + paths.raw(patch)
+    return Labels(b"what stands here", b"what %s changed" % theirs, theirs)
+
+
+def is_settled(objects: Objects, patch: str | None, now: Node | None, marked: Node | None, *, unmerged: bool) -> bool:
+    """Whether somebody decided about a file: no marker stands in it, and it is not as it was left, unless git was told that it is meant."""
+    if now is not None and now[0] != SYMLINK and merge.is_marked(split_lines(objects.read(now[1])), labels(patch)):
+        return False
+    return not (unmerged and now == marked)
+
+
+def _can_stand(objects: Objects, ground: str, source: str, path: str, sides: Sides) -> bool:
+    """Whether the file can stand at its path: no folder, and no other file, is there or above."""
+    if any(node is not None and node[0] == FOLDER for node in sides):
+        return False
+    if source != path and objects.node(ground, path) is not None:
+        return False
+    above = (objects.node(ground, folder) for folder in paths.above(path))
+    return all(node is None or node[0] == FOLDER for node in above)
+
+
+def _settled_by_hand(objects: Objects, file: FilePatch, sides: Sides, labels: Labels) -> Node | None:
+    """What stands in the file for the user to settle: where one side has none the other one's, of what is no text ours."""
+    base, ours, theirs = sides
+    if ours is None or theirs is None:
+        return ours or theirs
+    contents = [b"" if node is None else objects.read(node[1]) for node in sides]
+    if SYMLINK in (ours[0], theirs[0]) or any(is_binary(content) for content in contents):
+        return ours
+    was, mine, _ = (split_lines(content) for content in contents)
+    text = b"".join(merge.marked(was, mine, tuple(_edits(file)), labels))
+    return (theirs[0] if base is not None and theirs[0] != base[0] else ours[0], objects.write("blob", text))
+
+
+def _edits(file: FilePatch) -> Iterator[Edit]:
+    for hunk in file.hunks:
+        yield from hunk.edits(hunk.position)
