@@ -33,7 +33,9 @@ def import_command(settings: Settings, sources: tuple[str, ...], strip: int, rev
     """Take patches into the series behind the top one: patch files, mailboxes, - for standard input, or REV..REV of the checkout."""
     given = sys.stdin.buffer.read() if "-" in sources else b""  # before anything of the queue is read
     workspace = settings.workspace()
-    incoming = [each for source in sources for each in _incoming(settings, workspace, source, given, strip)]
+    incoming = [
+        each for source in sources for each in _incoming(settings, workspace, source, given, strip=strip, reverse=reverse)
+    ]
     if name is not None:
         if len(incoming) != 1:
             raise click.UsageError(f"-P names a single patch; there are {len(incoming)}")
@@ -62,7 +64,9 @@ def fork_command(settings: Settings, name: str | None) -> int:
     return EXIT_CODES[intake.fork(settings.workspace(), name, settings.report)]
 
 
-def _incoming(settings: Settings, workspace: Workspace, source: str, given: bytes, strip: int) -> tuple[Incoming, ...]:
+def _incoming(
+    settings: Settings, workspace: Workspace, source: str, given: bytes, *, strip: int, reverse: bool
+) -> tuple[Incoming, ...]:
     """What a SOURCE holds. New names stand in the folder of the top patch."""
     folder, slash, _ = (workspace.stack.top or "").rpartition("/")
     prefix = folder + slash
@@ -72,5 +76,5 @@ def _incoming(settings: Settings, workspace: Workspace, source: str, given: byte
     if place.is_file():
         return intake.split_mails(place.read_bytes(), prefix, prefix + Path(source).name, strip=strip)
     if _RANGE.fullmatch(source):
-        return intake.from_commits(workspace, source, prefix)
+        return intake.from_commits(workspace, source, prefix, reverse=reverse)
     raise PqError(f"{source}: there is no such file", hint="a range of commits is written REV..REV")

@@ -15,7 +15,7 @@ from pq.engine import origins
 @click.option("-P", "patch", metavar="PATCH", help="As the patches up to this one make it.")
 @click.pass_obj
 def annotate_command(settings: Settings, file: str, patch: str | None) -> None:
-    """Print FILE, each line with the number of the applied patch that it comes from."""
+    """Print FILE, each line with the number of the applied patch that it comes from, or with ! if it is not refreshed."""
     workspace = settings.workspace()
     (path,) = named_paths(settings, workspace, (file,))
     found = origins.annotate(workspace, path, patch)
@@ -23,7 +23,7 @@ def annotate_command(settings: Settings, file: str, patch: str | None) -> None:
     used = sorted({numbers[each.patch] for each in found if each.patch is not None})
     lines = []
     for each in found:
-        number = "" if each.patch is None else numbers[each.patch]
+        number = "!" if each.unrefreshed else "" if each.patch is None else numbers[each.patch]
         lines.append(f"{number}\t{each.line.decode('utf-8', 'surrogateescape')}".removesuffix("\n"))
     legend = [f"{number}\t{workspace.stack.applied[number - 1]}" for number in used]
     settings.report.result("lines", found, [*lines, *(["", *legend] if legend else [])])

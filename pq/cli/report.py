@@ -243,6 +243,8 @@ def _edited(event: Edited) -> list[str]:
             return [f"Patch {name} was split off, below {patch}"]
         case events.Imported(patch):
             return [f"Importing patch {patch}"]
+        case events.LeftOut(patch):
+            return [f"Left out, since there is no diff in it: {patch}"]
         case events.Forked(patch, name):
             return [f"Fork of patch {patch} to patch {name}"]
         case events.Left(files):

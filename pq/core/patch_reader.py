@@ -43,7 +43,7 @@ _INDEX = re.compile(r"(?P<old>[0-9a-f]{4,64})\.\.(?P<new>[0-9a-f]{4,64})(?: (?P<
 _PREAMBLE = re.compile(rb"Index: |={10,}$|diff -|Property changes on: |RCS file: |retrieving revision ")
 _MODE = re.compile(r"100[0-7]{3}")
 _DIFFER = re.compile(rb"(?:Binary files|Files) .* differ$|Cannot display: file marked as a binary type\.$")
-_LIKE_A_DIFF = re.compile(rb"@@ -|--- \S|\+\+\+ \S|diff --git |Index: |\*\*\* \S")
+_LIKE_A_DIFF = re.compile(rb"@@ -|--- \S|\+\+\+ \S|diff --git |Index: |\*{15}\s*$")
 _LEADS_A_HUNK = re.compile(rb"--- |\+\+\+ |diff --git |index |Index: ")
 _NORMAL = re.compile(rb"\d+(?:,\d+)?[acd]\d+(?:,\d+)?$")
 _ENCODED = re.compile(rb"Content-Transfer-Encoding:\s*base64\s*$", re.IGNORECASE)

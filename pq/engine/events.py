@@ -208,6 +208,13 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One of several patches was not taken into the series, since there is no diff in it."""
+
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
 class Forked:
     """A copy of a patch stands in its place."""
 
@@ -291,6 +298,7 @@ Edited = (
     | Spilled
     | Split
     | Imported
+    | LeftOut
     | Forked
     | Left
     | Repaired

@@ -25,10 +25,11 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A patch that is to be taken into the series: its name, and its bytes."""
+    """A patch that is to be taken into the series: its name, and its bytes. One of `several` is left out if it holds no diff."""
 
     name: str
     content: bytes
+    several: bool = False
 
 
 def import_patches(
@@ -39,8 +40,11 @@ def import_patches(
         series, behind = workspace.series, workspace.stack.top
         queue: dict[str, bytes | None] = {}
         options = [*([f"-p{strip}"] if strip != 1 else []), *(["-R"] if reverse else [])]
-        for each in incoming:
-            _require_patch(each, strip)
+        left_out = [each for each in incoming if each.several and not _has_diff(each, strip)]
+        incoming = [each for each in incoming if each not in left_out]
+        for each in incoming or left_out:
+            if not _has_diff(each, strip):
+                raise PqError(f"{each.name} holds no diff", hint="is it the right file?")
             if each.name in workspace.stack.applied:
                 raise PqError(f"Patch {each.name} is applied", hint="pop it first, or take another name with -P")
             if rewrite.patch_path(workspace, each.name) in queue:
@@ -54,6 +58,8 @@ def import_patches(
             behind = each.name
         plan = Plan(len(workspace.applied), (), {**queue, **rewrite.queue_changes(workspace, series, ())})
         outcome = carry_out(workspace, plan, tell)
+        for each in left_out:
+            tell(events.LeftOut(each.name))
         for each in incoming:
             tell(events.Imported(each.name))
         return outcome
@@ -68,21 +74,23 @@ def split_mails(content: bytes, prefix: str, name: str, *, strip: int) -> tuple[
     found: list[Incoming] = []
     for mail in mails:
         subject = header.read(patch_reader.read(mail, file=name, strip=strip).header).subject
-        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), mail))
+        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), mail, several=True))
     return tuple(found)
 
 
-def from_commits(workspace: Workspace, spec: str, prefix: str) -> tuple[Incoming, ...]:
-    """A range of commits of the checkout's repository as patches, the oldest first."""
+def from_commits(workspace: Workspace, spec: str, prefix: str, *, reverse: bool = False) -> tuple[Incoming, ...]:
+    """A range of commits of the checkout's repository as patches, in the order in which they are applied, or (`reverse`) taken back."""
     objects = workspace.checkout.objects
     found: list[Incoming] = []
-    for oid in workspace.checkout.commits_in(spec):
+    commits_in = workspace.checkout.commits_in(spec)
+    for oid in reversed(commits_in) if reverse else commits_in:
         commit = commits.read(objects, oid)
         if len(commit.parents) != 1:
             raise PqError(f"commit {oid[:12]} is a merge or has no parent", hint="import the commits that it merges")
         below = commits.read(objects, commit.parents[0]).tree
         content = header.write(commit.author, commit.date, commit.text) + carry.diff(objects, below, commit.tree)
-        found.append(Incoming(_free(prefix, commit.text.partition("\n")[0], [each.name for each in found]), content))
+        name = _free(prefix, commit.text.partition("\n")[0], [each.name for each in found])
+        found.append(Incoming(name, content, several=True))
     if not found:
         raise NothingToDo(f"No commits in {spec}")
     return tuple(found)
@@ -127,9 +135,8 @@ def fork(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
         return outcome
 
 
-def _require_patch(incoming: Incoming, strip: int) -> None:
-    if not patch_reader.read(incoming.content, file=incoming.name, strip=strip).files:
-        raise PqError(f"{incoming.name} holds no diff", hint="is it the right file?")
+def _has_diff(incoming: Incoming, strip: int) -> bool:
+    return bool(patch_reader.read(incoming.content, file=incoming.name, strip=strip).files)
 
 
 def free_name(workspace: Workspace, prefix: str, subject: str, taken: Sequence[str]) -> str:

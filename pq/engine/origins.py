@@ -25,10 +25,11 @@ Owners = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A line of a file and the patch that it comes from."""
+    """A line of a file and the patch that it comes from; or it is not refreshed yet."""
 
     patch: str | None
     line: bytes
+    unrefreshed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,23 @@ class Dependency:
 
 
 def annotate(workspace: Workspace, path: str, given: str | None) -> tuple[Annotated, ...]:
-    """The lines of a file as the applied patches, or those up to one, make it."""
+    """The lines of a file as it stands in the checkout, or as the applied patches up to one make it."""
     below = layers(workspace)
     workspace.stack.require_top()
     names = workspace.stack.applied
     last = names.index(stack.find_applied(workspace.stack, given)) + 1 if given else len(below)
-    tree = rewrite.ground(workspace, last)
     objects = workspace.checkout.objects
+    stands = rewrite.ground(workspace, last)
+    tree = stands if given else edit.edits(workspace, ())
     node = objects.node(tree, path)
     if node is None or node[0] not in (REGULAR, EXECUTABLE):
         raise PqError(f"{path} is no file of the checkout", hint="paths start at the checkout")
     lines = _lines(objects, tree, path)
-    owners = _owners(workspace, below[:last], path)
-    return tuple(Annotated(None if owner is None else names[owner], line) for owner, line in zip(owners, lines, strict=True))
+    owners = tuple(_through(_lines(objects, stands, path), lines, _owners(workspace, below[:last], path), len(below)))
+    return tuple(
+        Annotated(None if owner in (None, len(below)) else names[owner], line, unrefreshed=owner == len(below))
+        for owner, line in zip(owners, lines, strict=True)
+    )
 
 
 def dependencies(workspace: Workspace, *, by_lines: bool, context: int) -> tuple[Dependency, ...]:

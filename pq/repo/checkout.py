@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import FileStatus, RepositoryOpenFlag
+from pygit2.enums import FileStatus, RepositoryOpenFlag, RepositoryState
 
 from pq.core import paths
 from pq.errors import NotClean, PqError
@@ -33,7 +33,12 @@ from pq.repo.worktree import Worktree
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
 _OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
-_A_LINE = "git rebase makes a line of the commits; then pq repair"
+_UNDER_WAY = {
+    RepositoryState.REBASE: ("rebase", "--continue, or --abort"),
+    RepositoryState.REBASE_INTERACTIVE: ("rebase", "--continue, or --abort"),
+    RepositoryState.REBASE_MERGE: ("rebase", "--continue, or --abort"),
+    RepositoryState.BISECT: ("bisect", "reset"),
+}
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
@@ -68,6 +73,11 @@ class Checkout:
     def head(self, series: str) -> str:
         """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch."""
         branch = branch_of(series)
+        if self.repository.head_is_detached and (found := _UNDER_WAY.get(self.repository.state())):
+            command, way_out = found
+            raise NotClean(
+                f"git {command} is under way in the checkout", hint=f"git -C {self.root} {command} {way_out}; then pq status"
+            )
         if self.repository.head_is_detached:
             raise NotClean("HEAD of the checkout is detached", hint=f"git -C {self.root} switch pq/{series}")
         head = self.repository.lookup_reference("HEAD").target
@@ -96,7 +106,7 @@ class Checkout:
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",
-                    hint=_A_LINE if len(commit.parents) > 1 else "pq repair makes a patch of it",
+                    hint=self._way_to_a_line(pin) if len(commit.parents) > 1 else "pq repair makes a patch of it",
                 )
             found.append(patch)
             oid = commit.parents[0]
@@ -110,10 +120,13 @@ class Checkout:
             commit = commits.read(self.objects, oid)
             if len(commit.parents) != 1:
                 what = "is a merge" if commit.parents else "does not stand on the pin"
-                raise NotClean(f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else _A_LINE)
+                raise NotClean(f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else self._way_to_a_line(pin))
             found.append(commit)
             oid = commit.parents[0]
         return tuple(reversed(found))
+
+    def _way_to_a_line(self, pin: str) -> str:
+        return f"git -C {self.root} rebase {pin[:12]} makes a line of the commits; then pq repair"
 
     def remember(self, head: str, names: Sequence[str], *, stamp: str) -> None:
         """Write down the applied names for `pq top`, unless they are written down already."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import World, git
-from tests.editing.conftest import change, listed, patch
+from tests.editing.conftest import LINES, change, listed, patch
 from tests.laws import nothing_changed, stands_at
 
 FAR = "--- a/f.txt\n+++ b/f.txt\n@@ -37,4 +37,4 @@\n line 37\n-line 38\n+far\n line 39\n line 40\n"
@@ -70,6 +70,61 @@ def test_a_range_of_commits_is_as_many_patches(desk: World) -> None:
     assert (desk.checkout / "f.txt").read_text() == wanted
     assert git(desk.checkout, "log", "-1", "--format=%b").startswith("Why not.\n")
     assert desk.pq("import", "work..work").code == 2
+
+
+def test_a_range_that_is_taken_back_begins_with_the_newest(desk: World) -> None:
+    git(desk.checkout, "switch", "-q", "-c", "work")
+    for text in ("first", "second"):
+        change(desk, 3, text)
+        git(desk.checkout, "commit", "-qam", text)
+    git(desk.checkout, "commit", "-q", "--allow-empty", "-m", "nothing")
+    git(desk.checkout, "switch", "-q", "pq/v1")
+    desk.pq("import", "pq/v1..work")
+    desk.pq("push", "-a")
+
+    said = desk.pq("import", "-R", "-f", "pq/v1..work")
+
+    assert said.code == 1  # they are applied under these names
+    desk.pq("rename", "-P", "first", "1.patch")
+    desk.pq("rename", "-P", "second", "2.patch")
+    said = desk.pq("import", "-R", "pq/v1..work")
+    assert said.out == (
+        "Left out, since there is no diff in it: nothing.patch\nImporting patch second.patch\nImporting patch first.patch\n"
+    )
+    assert desk.pq("push", "-a").code == 0
+    assert (desk.checkout / "f.txt").read_text() == LINES
+
+
+def test_a_cover_letter_is_left_out(desk: World) -> None:
+    for number in (3, 4):
+        text = (desk.upstream / "f.txt").read_text().replace(f"line {number}\n", f"mail {number}\n")
+        (desk.upstream / "f.txt").write_text(text)
+        git(desk.upstream, "commit", "-qam", f"mail {number}")
+    box = git(desk.upstream, "format-patch", "--stdout", "--cover-letter", "-2")
+    (desk.root / "box").write_text(box)
+
+    said = desk.pq("import", "../box")
+
+    assert (said.code, said.out.count("Left out"), listed(desk)) == (0, 1, ["mail-3.patch", "mail-4.patch"])
+    (desk.root / "letter").write_text(box[: box.index("\nFrom ", 1) + 1] * 2)
+    with nothing_changed(desk):
+        assert desk.pq("import", "../letter").code == 1
+
+
+def test_a_mailbox_with_crlf(desk: World) -> None:
+    text = (desk.upstream / "f.txt").read_text()
+    for number in (3, 4):
+        text = text.replace(f"line {number}\n", f"mail {number}\n")
+        (desk.upstream / "f.txt").write_text(text)
+        git(desk.upstream, "commit", "-qam", f"mail {number}")
+    (desk.root / "box").write_bytes(git(desk.upstream, "format-patch", "--stdout", "-2").replace("\n", "\r\n").encode())
+
+    assert desk.pq("import", "../box").code == 0
+
+    assert listed(desk) == ["mail-3.patch", "mail-4.patch"]
+    assert desk.pq("push", "-a").code == 0
+    assert (desk.checkout / "f.txt").read_bytes() == text.encode()
+    assert git(desk.checkout, "log", "-1", "--format=%an|%s").strip() == "Ada|mail 4"
 
 
 def test_standard_input(desk: World) -> None:

@@ -156,6 +156,13 @@ def test_annotate_names_the_patch_of_each_line(three: World) -> None:
     assert lines[40:] == ["", "1\ta.patch", "2\tb.patch", "3\tc.patch"]
     assert three.pq("annotate", "-P", "a", "f.txt").out.splitlines()[-1] == "1\ta.patch"
     assert three.pq("annotate", "nowhere").code == 1
+    change(three, 15, "edited")
+    lines = three.pq("annotate", "f.txt").out.splitlines()
+    assert ([lines[number - 1] for number in (5, 15, 25)], lines[41:]) == (
+        ["1\ta 5", "!\tedited", "3\tc 25"],
+        ["1\ta.patch", "3\tc.patch"],
+    )
+    assert "2\tb 15" in three.pq("annotate", "-P", "c", "f.txt").out
 
 
 def test_the_graph_says_what_needs_what(three: World) -> None:

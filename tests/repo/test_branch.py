@@ -37,7 +37,7 @@ def _merge(checkout: Path) -> str:
     git(checkout, "commit", "-q", "--allow-empty", "-m", "side")
     git(checkout, "switch", "-q", "pq/v1")
     git(checkout, "merge", "-q", "-m", "both\n\nPq-Patch: y\nPq-Digest: sha256:0", "side")
-    return f"commit {_head(checkout)[:12]} (both) is not a patch of the series\nhint: git rebase makes a line of the commits"
+    return f"commit {_head(checkout)[:12]} (both) is not a patch of the series\nhint: git -C {checkout} rebase "
 
 
 def _other_history(checkout: Path) -> str:
