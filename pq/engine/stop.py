@@ -94,7 +94,8 @@ def abort(workspace: Workspace, tell: Tell) -> None:
         else:
             logged = next(history.log(workspace)).operation
             moved = workspace.checkout.objects.difference(logged.after.files, logged.before.files)
-            _leave(workspace, found.conflict, _with(workspace, _edited(workspace, {*moved, *found.conflict.files})), None)
+            laid = history.taken(workspace, logged.after) | set(found.conflict.files)
+            _leave(workspace, found.conflict, _with(workspace, _edited(workspace, laid | moved.keys())), None)
         tell(events.Aborted(found.title))
 
 

@@ -35,6 +35,7 @@ class Machine(RuleBasedStateMachine):
     """A user at random."""
 
     template: Path
+    typed_text: Path
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,6 +70,7 @@ class Machine(RuleBasedStateMachine):
             lines.insert(at, token)
         place.parent.mkdir(exist_ok=True)
         place.write_text("".join(lines))
+        assert self.world.pq("add", name).code == 0
         self.written.add(token)
         self.typed = True
 
@@ -174,10 +176,8 @@ class Machine(RuleBasedStateMachine):
         """The user's editor writes a line into the text of a patch."""
         self.count += 1
         if chosen := self._one_of(self._listed(), number):
-            (self.folder / "text").write_text(f"token {self.count}.\n")
-            os.environ["EDITOR"] = f"cp {self.folder}/text"
             before = self.world.pq("header", *chosen).out
-            (self.folder / "text").write_text(f"{before}token {self.count}.\n")
+            self.typed_text.write_text(f"{before}token {self.count}.\n")
             if self._moves("header", "-e", *chosen).code == 0:
                 self.written.add(f"token {self.count}.\n")
 
@@ -226,7 +226,7 @@ class Machine(RuleBasedStateMachine):
         if self._moves("import", *words, "-P", patch, str(self.folder / "their.patch")).code == 0:
             self.revert(name)
             if self._runs("goto", "--atomic", patch).code:
-                self._runs("delete", "-r", patch)
+                self.delete(self._listed().index(patch))
 
     @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW)
     def write_and_fold(self, name: str, at: int, how: str) -> None:
@@ -294,9 +294,10 @@ class Machine(RuleBasedStateMachine):
             git(world.upstream, "checkout", "-q", "-f", "v1")
             git(world.upstream, "clean", "-qfdx")
             if name == "apply":
-                for patch in applied:
-                    if (world.queue / "patches" / patch).stat().st_size:
-                        git(world.upstream, "apply", "--allow-empty", str(world.queue / "patches" / patch))
+                for entry in self._entries():
+                    patch, *options = entry.split()
+                    if patch in applied and (world.queue / "patches" / patch).stat().st_size:
+                        git(world.upstream, "apply", "--allow-empty", *options, str(world.queue / "patches" / patch))
             elif applied:
                 self._quilt(applied)
             assert _contents(world.upstream) == full, name
@@ -307,7 +308,11 @@ class Machine(RuleBasedStateMachine):
 
     def _quilt(self, applied: list[str]) -> None:
         series = self.folder / "series"
-        filled = [name for name in applied if b"diff --git" in (self.world.queue / "patches" / name).read_bytes()]
+        filled = [
+            entry
+            for entry in self._entries()
+            if entry.split()[0] in applied and b"diff --git" in (self.world.queue / "patches" / entry.split()[0]).read_bytes()
+        ]
         series.write_text("".join(f"{name}\n" for name in filled))
         command = [
             "env",
@@ -378,6 +383,9 @@ class Machine(RuleBasedStateMachine):
         return log.split()[::-1]
 
     def _listed(self) -> list[str]:
+        return [line.split()[0] for line in self._entries()]
+
+    def _entries(self) -> list[str]:
         return [line for line in self.world.series.read_text().splitlines() if not line.startswith("#")]
 
     def _one_of(self, names: list[str], number: int) -> list[str]:
@@ -429,10 +437,11 @@ def template(tmp_path: Path) -> Path:
     return world.root
 
 
-def test_the_content_is_accounted_for(template: Path) -> None:
+def test_the_content_is_accounted_for(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
-    Machine.template = template
+    Machine.template, Machine.typed_text = template, template / "typed"
+    monkeypatch.setenv("EDITOR", f"cp {Machine.typed_text}")
     asked = settings.get_current_profile_name() == "long"
     run: Callable[..., None] = run_state_machine_as_test
     checked = list(HealthCheck)

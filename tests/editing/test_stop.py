@@ -117,6 +117,19 @@ def test_abort_takes_all_back(four: World, words: tuple[str, ...]) -> None:
     assert git(four.checkout, "ls-files", "--unmerged") == ""
 
 
+def test_what_fits_of_the_patch_is_taken_back_as_well(four: World) -> None:
+    (four.checkout / "new.txt").write_text("new\n")
+    four.pq("add", "new.txt")
+    assert four.pq("refresh", "d").code == 0
+    before = content(four)
+
+    assert four.pq("float", "a").code == 3
+    assert (four.checkout / "new.txt").exists()
+    assert four.pq("abort").code == 0
+
+    assert content(four) == before
+
+
 def test_a_patch_is_deleted_that_others_need(four: World) -> None:
     assert four.pq("delete", "-r", "a").code == 3
     settle(four, "d alone\n")
