@@ -33,6 +33,7 @@ _MODULES = {
     "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove", "snapshot"),
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
     "pq.cli.intake": ("import", "fold", "fork"),
+    "pq.cli.mail": ("mail",),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
     "pq.cli.history": ("undo", "redo", "log", "repair", "continue", "abort"),
 }

@@ -20,6 +20,8 @@ from pq.repo import commits
 
 _NO_SLUG = re.compile(r"[^A-Za-z0-9._]+")
 _MAIL = re.compile(rb"^From (?:[0-9a-f]{7,64}|\S+@\S+|-) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n", re.MULTILINE)
+_BETWEEN = re.compile(rb"(?<=\n)\r?\n\Z")
+"""The empty line behind each mail of a mailbox."""
 _LONGEST = 60
 
 
@@ -70,7 +72,7 @@ def split_mails(content: bytes, prefix: str, name: str, *, strip: int) -> tuple[
     starts = [found.start() for found in _MAIL.finditer(content)]
     if len(starts) < 2 or content[: starts[0]].strip():
         return (Incoming(name, content),)
-    mails = [content[start:stop] for start, stop in zip(starts, [*starts[1:], len(content)], strict=True)]
+    mails = [_BETWEEN.sub(b"", content[start:stop]) for start, stop in zip(starts, [*starts[1:], len(content)], strict=True)]
     found: list[Incoming] = []
     for mail in mails:
         subject = header.read(patch_reader.read(mail, file=name, strip=strip).header).subject

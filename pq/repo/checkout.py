@@ -236,6 +236,14 @@ class Checkout:
         """The commits of a range, the oldest first. Raises PqError where git knows no such range."""
         return tuple(run("rev-list", "--reverse", "--topo-order", spec, "--", cwd=self.root).split())
 
+    def user(self) -> tuple[str, str] | None:
+        """Name and address of git's user, if it is told who that is."""
+        try:
+            found = self.repository.default_signature
+        except KeyError:
+            return None
+        return found.name, found.email
+
     def tree_of(self, commit: Commit) -> GitTree:
         """The tree of a commit."""
         return GitTree(self.objects, commit.tree)
