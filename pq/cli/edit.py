@@ -48,13 +48,21 @@ def refresh_command(settings: Settings, patch: str | None, files: tuple[str, ...
     """Put the edits of the checkout into PATCH, or into the top patch; those above are carried over."""
     workspace = settings.workspace()
     if name is None:
-        return EXIT_CODES[edit.refresh(workspace, patch, named_paths(settings, workspace, files), settings.report)]
+        return EXIT_CODES[edit.refresh(workspace, settings.report, patch=patch, paths=named_paths(settings, workspace, files))]
     if patch is not None:
         raise click.UsageError("-z makes a new patch; it goes without PATCH")
     return EXIT_CODES[edit.refresh_new(workspace, name, named_paths(settings, workspace, files), settings.report)]
 
 
-@click.command("diff", cls=Command)
+class _ColorCommand(Command):
+    """A command whose --color may stand without a word, as quilt's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click, with --color for --color=always."""
+        return super().parse_args(ctx, ["--color=always" if word == "--color" else word for word in args])
+
+
+@click.command("diff", cls=_ColorCommand)
 @click.argument("files", nargs=-1)
 @click.option("-z", "unrefreshed", is_flag=True, help="Only what is not refreshed yet.")
 @click.option("-P", "patch", metavar="PATCH", help="Of this applied patch; else of the top one with what is not refreshed.")
@@ -101,7 +109,7 @@ def snapshot_command(settings: Settings, drop: bool) -> None:
 @click.pass_obj
 def delete_command(settings: Settings, patch: str | None, remove: bool, no_check: bool) -> int:
     """Take PATCH, or the top patch, out of the series; those above are carried over."""
-    return EXIT_CODES[edit.delete(settings.workspace(), patch, settings.report, remove=remove, check=not no_check)]
+    return EXIT_CODES[edit.delete(settings.workspace(), settings.report, patch=patch, remove=remove, check=not no_check)]
 
 
 @click.command("rename", cls=Command)
@@ -180,7 +188,7 @@ def edit_command(settings: Settings, files: tuple[str, ...]) -> None:
 def remove_command(settings: Settings, files: tuple[str, ...], patch: str | None) -> int:
     """Take FILEs out of the top patch: in the checkout they are again what they were below it."""
     workspace = settings.workspace()
-    return EXIT_CODES[edit.remove(workspace, patch, named_paths(settings, workspace, files), settings.report)]
+    return EXIT_CODES[edit.remove(workspace, settings.report, patch=patch, paths=named_paths(settings, workspace, files))]
 
 
 def _ended(text: bytes) -> bytes:
@@ -191,7 +199,9 @@ def _edit_header(settings: Settings, patch: str | None, template: bytes) -> int:
     """Have the user's editor change the text, outside of any lock; what was written is kept where it is refused."""
     import tempfile
 
-    old = edit.header(settings.workspace(), patch)
+    workspace = settings.workspace()
+    workspace.require_no_stop()  # before anybody types
+    old = edit.header(workspace, patch)
     handle, name = tempfile.mkstemp(prefix="pq-header-", suffix=".txt")
     place = Path(name)
     with os.fdopen(handle, "wb") as file:

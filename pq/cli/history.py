@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 
-from pq.cli.main import Command, Settings, cli
+from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
-from pq.engine import history, repair, stop
+from pq.engine import history, repair, resume
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 
@@ -53,25 +50,14 @@ def repair_command(settings: Settings, prefer: str | None) -> int:
 @click.pass_obj
 def continue_command(settings: Settings, allow_empty: bool) -> int:
     """Go on with the command that stopped at a conflict, once that is settled in the files."""
-    workspace = settings.workspace()
-    resumed = stop.resume(workspace, settings.report, allow_empty=allow_empty)
-    if resumed is None:
-        return EXIT_CODES[Outcome.CONFLICT]
-    again = Settings(report=settings.report, words=resumed.now.words, resumed=resumed.now)
-    folder = Path(resumed.now.folder)
-    try:
-        with contextlib.chdir(folder if folder.is_dir() else workspace.queue.root):
-            code = cli.main(list(again.words), prog_name="pq", standalone_mode=False, obj=again)
-    finally:
-        stop.reopen(workspace, resumed, settings.report)
-    return code if isinstance(code, int) else 0
+    return EXIT_CODES[resume.resume(settings.workspace(), settings.report, allow_empty=allow_empty)]
 
 
 @click.command("abort", cls=Command)
 @click.pass_obj
 def abort_command(settings: Settings) -> None:
     """Take back the command that stopped at a conflict, with what was made of it in the files."""
-    stop.abort(settings.workspace(), settings.report)
+    resume.abort(settings.workspace(), settings.report)
 
 
 @click.command("log", cls=Command)

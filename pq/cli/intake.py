@@ -71,10 +71,13 @@ def _incoming(
     folder, slash, _ = (workspace.stack.top or "").rpartition("/")
     prefix = folder + slash
     if source == "-":
-        return intake.split_mails(given, prefix, f"{prefix}stdin.patch", strip=strip)
+        return intake.split_mails(given, prefix, None, strip=strip)
     place = settings.start / source
-    if place.is_file():
-        return intake.split_mails(place.read_bytes(), prefix, prefix + Path(source).name, strip=strip)
+    if place.is_dir():
+        raise PqError(f"{source} is a folder", hint="name the patches in it")
+    if place.exists():
+        name = prefix + Path(source).name if place.is_file() else None  # a pipe has no name that says anything
+        return intake.split_mails(place.read_bytes(), prefix, name, strip=strip)
     if _RANGE.fullmatch(source):
         return intake.from_commits(workspace, source, prefix, reverse=reverse)
     raise PqError(f"{source}: there is no such file", hint="a range of commits is written REV..REV")

@@ -19,7 +19,6 @@ from pq.errors import PqError
 
 if TYPE_CHECKING:
     from pq.engine.workspace import Workspace
-    from pq.repo.stops import Stop
 
 USAGE, BUG, INTERRUPTED = 64, 70, 130
 
@@ -49,12 +48,22 @@ class Settings:
     series: str | None = None
     report: Report = field(default_factory=Report)
     words: Sequence[str] = ()
-    resumed: Stop | None = None
 
     @property
     def start(self) -> Path:
         """The folder that pq works from."""
         return Path.cwd() / self.directory
+
+    @property
+    def title(self) -> str:
+        """The command without the options that all have."""
+        words, found = iter(self.words), list[str]()
+        for word in words:
+            if word in ("-C", "--directory", "--queue", "--series"):
+                next(words, None)
+            elif word not in ("-q", "--quiet", "-v", "--verbose", "--json"):
+                found.append(word)
+        return " ".join(found)
 
     def workspace(self) -> Workspace:
         """The workspace around that folder."""
@@ -63,11 +72,7 @@ class Settings:
         named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
         series = self.series or os.environ.get("PQ_SERIES") or None
         workspace = open_workspace(
-            self.start,
-            queue_root=self.start / named if named else None,
-            series_name=series,
-            command=self.words,
-            resumed=self.resumed,
+            self.start, queue_root=self.start / named if named else None, series_name=series, title=self.title
         )
         workspace.settle(self.report)
         return workspace

@@ -80,9 +80,10 @@ def unapplied_command(settings: Settings, patch: str | None) -> None:
 
 def _around(settings: Settings, patch: str | None) -> tuple[list[str], int, Stack]:
     """The names in order, and where among them PATCH or the top is; -1 where it is not."""
-    stack = settings.workspace().stack
+    workspace = settings.workspace()
+    stack = workspace.stack
     if not patch:
-        stack.require_order()
+        workspace.require_order()
     names = [entry.name for entry in stack.order]
     here = stack.series.find(patch) if patch else stack.top
     return names, names.index(here) if here in names else -1, stack

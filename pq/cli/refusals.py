@@ -30,26 +30,21 @@ def refusal_lines(patch: str, file: str, failed: Failed, *, reverse: bool = Fals
 
 def unfit_lines(patch: str | None, failed: Failed | None) -> list[str]:
     """Why a patch, or the edits, can't be put where a command would put them."""
-    lines = [f"pq: {_misfit(patch)}; nothing was changed"]
-    for refusal in failed.refusals if failed is not None else ():
-        at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
-        lines += [f"  {line}" for line in (f"{at}: {_because(refusal.refused)}", *_evidence(refusal.refused))]
+    lines = misfit_lines(patch, failed, "nothing was changed", evidence=True)
     lines += ["  together the patches would make something else of the files"] if failed is None else []
     way = "refresh that one" if patch is None else "pq squash makes one of two that belong together"
     return [*lines, f"hint: pq annotate FILE says which patch made the lines; {way}"]
 
 
-def stopped_lines(patch: str | None, files: Sequence[str], failed: Failed) -> list[str]:
-    """What a command waits at, and how it goes on."""
-    lines = [f"pq: {_misfit(patch)}; pq stopped there, with the conflict in {', '.join(files)}"]
-    for refusal in failed.refusals:
+def misfit_lines(patch: str | None, failed: Failed | None, then: str, *, evidence: bool = False) -> list[str]:
+    """That a patch, or the edits, do not fit, what came of it, and why."""
+    what = "The edits do not fit there" if patch is None else f"Patch {patch} does not fit where it would stand"
+    lines = [f"pq: {what}; {then}"]
+    for refusal in failed.refusals if failed is not None else ():
         at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
         lines.append(f"  {at}: {_because(refusal.refused)}")
-    return [*lines, "hint: settle it in the files, then pq continue; pq abort takes the command back"]
-
-
-def _misfit(patch: str | None) -> str:
-    return "The edits do not fit there" if patch is None else f"Patch {patch} does not fit where it would stand"
+        lines += [f"  {line}" for line in _evidence(refusal.refused)] if evidence else []
+    return lines
 
 
 def moved_lines(path: str, placed: Placed) -> list[str]:

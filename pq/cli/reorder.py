@@ -15,7 +15,7 @@ from pq.engine import reorder
 @click.pass_obj
 def float_command(settings: Settings, patch: str) -> int:
     """Move PATCH above all others that are applied."""
-    return EXIT_CODES[reorder.float_up(settings.workspace(), patch, settings.report)]
+    return EXIT_CODES[reorder.float_up(settings.workspace(), settings.report, patch=patch)]
 
 
 @click.command("sink", cls=Command)
@@ -24,7 +24,7 @@ def float_command(settings: Settings, patch: str) -> int:
 @click.pass_obj
 def sink_command(settings: Settings, patch: str | None, below: str | None) -> int:
     """Move PATCH, or the top patch, down."""
-    return EXIT_CODES[reorder.sink(settings.workspace(), patch, below, settings.report)]
+    return EXIT_CODES[reorder.sink(settings.workspace(), settings.report, patch=patch, below=below)]
 
 
 @click.command("squash", cls=Command)
@@ -32,7 +32,7 @@ def sink_command(settings: Settings, patch: str | None, below: str | None) -> in
 @click.pass_obj
 def squash_command(settings: Settings, patches: tuple[str, ...]) -> int:
     """Make one of several applied PATCHes, under the name of the lowest."""
-    return EXIT_CODES[reorder.squash(settings.workspace(), patches, settings.report)]
+    return EXIT_CODES[reorder.squash(settings.workspace(), settings.report, patches=patches)]
 
 
 @click.command("spill", cls=Command)

@@ -45,21 +45,7 @@ class Report:
             return
         if isinstance(event, events.Progress):
             self.progress(event.text)
-        elif isinstance(
-            event,
-            (
-                events.Refused,
-                events.Unfit,
-                events.Stopped,
-                events.Unsettled,
-                events.Rejected,
-                events.Unchecked,
-                events.Stale,
-                events.Empty,
-                events.BaseUnknown,
-                events.Recovered,
-            ),
-        ):
+        elif isinstance(event, events.Problem):
             for line in sentences(event, verbose=self.verbose):
                 self._say(line, err=True)
         elif not self.quiet:
@@ -169,13 +155,22 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return _refused(patch, file, failed)
         case events.Unfit(patch, failed):
             return _unfit(patch, failed)
-        case events.Stopped(patch, files, failed):
-            return _stopped(patch, files, failed)
-        case events.Unsettled(files):
+        case events.NotFolded(failed):
+            return _not_folded(failed)
+        case events.Stopped():
+            return _stopped(event)
+        case events.Open(marked, whole):
+            lines = [f"pq: markers of the conflict stand in {path} still" for path in marked]
+            lines += [f"pq: nobody has said what {path} is to be" for path in whole]
+            return [*lines, *_one_side(whole), f"hint: {events.GO_ON}"]
+        case events.NothingLeft(patch):
+            what = f"patch {patch}" if patch else "the edits"
             return [
-                f"pq: there is a conflict in {', '.join(files)} still",
-                "hint: edit it until no marker is left, or tell git add or git rm what it is to be; pq abort takes the command back",
+                f"pq: Nothing is left of {what}, as the files stand",
+                "hint: pq continue --allow-empty, if that is meant; else pq abort",
             ]
+        case events.WaitsAgain(title):
+            return [f"pq: pq {title} waits again at its conflict, as you settled it", f"hint: {events.GO_ON}"]
         case events.Rejected(patch, reasons):
             return [
                 f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
@@ -231,8 +226,8 @@ def _edited(event: Edited) -> list[str]:
             return [f"Removed patch {patch}" + ("" if file else f" from the series; its file is still there: patches/{patch}")]
         case events.Renamed(patch, name):
             return [f"Patch {patch} renamed to {name}"]
-        case events.HeaderReplaced(patch):
-            return [f"Header of patch {patch} replaced"]
+        case events.HeaderReplaced(patch, appended):
+            return [f"{'Appended text to' if appended else 'Replaced'} header of patch {patch}"]
         case events.Reverted(files):
             return [f"Changes to {file} reverted" for file in files]
         case events.Squashed(patch, others):
@@ -246,7 +241,7 @@ def _edited(event: Edited) -> list[str]:
         case events.LeftOut(patch):
             return [f"Left out, since there is no diff in it: {patch}"]
         case events.Forked(patch, name):
-            return [f"Fork of patch {patch} to patch {name}"]
+            return [f"Fork of patch {patch} created as {name}"]
         case events.Left(files):
             return [f"Unrefreshed still: {file}" for file in files]
         case events.Repaired(adopted, refreshed, again_applied, dropped, left):
@@ -268,10 +263,25 @@ def _unfit(patch: str | None, failed: Failed | None) -> list[str]:
     return refusals.unfit_lines(patch, failed)
 
 
-def _stopped(patch: str | None, files: Sequence[str], failed: Failed) -> list[str]:
+def _not_folded(failed: Failed) -> list[str]:
     from pq.cli import refusals
 
-    return refusals.stopped_lines(patch, files, failed)
+    lines = refusals.misfit_lines("on standard input", failed, "nothing was changed", evidence=True)
+    return [*lines, "hint: pq import - takes it in as a patch of its own"]
+
+
+def _stopped(stopped: events.Stopped) -> list[str]:
+    from pq.cli import refusals
+
+    lines = refusals.misfit_lines(
+        stopped.patch, stopped.failed, f"pq stopped there, with the conflict in {', '.join(stopped.marked + stopped.whole)}"
+    )
+    return [*lines, *_one_side(stopped.whole), f"hint: {events.GO_ON}"]
+
+
+def _one_side(paths: Sequence[str]) -> list[str]:
+    said = "git add or git rm says what it is to be; git checkout --ours, or --theirs, puts one side there"
+    return [f"  {path} holds one side of it: {said}" for path in paths]
 
 
 def _moved(placed: Sequence[tuple[str, Placed]]) -> list[str]:
@@ -293,13 +303,12 @@ def status_lines(status: Status) -> list[str]:
         f"Series {status.series} on {status.release} ({status.pin[:12]}), checkout {status.checkout}",
         f"{len(applied)} of {len(status.patches)} patches applied" + (f", now at patch {applied[-1].name}" if applied else ""),
     ]
-    if status.stopped is not None:
-        lines += [
-            f"Stopped at a conflict: pq {status.stopped}",
-            "hint: settle it, then pq continue; pq abort takes the command back",
-        ]
-    unchecked = [patch.name for patch in applied if not patch.checked]
-    if applied and not unchecked:
+    if (stopped := status.stopped) is not None:
+        what = "the edits" if stopped.patch is None else f"patch {stopped.patch}"
+        lines.append(f"Stopped at a conflict: pq {stopped.command}, of {what} in {', '.join(stopped.files)}")
+        lines.append("hint: it is settled; pq continue goes on" if stopped.settled else f"hint: {events.GO_ON}")
+    unchecked = [patch.name for patch in applied if not patch.checked] if stopped is None else []
+    if stopped is None and applied and not unchecked:
         lines.append("All applied patches passed the checks")
     lines += [f"Not checked as it stands: {name}" for name in unchecked]
     lines += [f"Unrefreshed: {path}" for path in status.unrefreshed]

@@ -101,10 +101,10 @@ def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels) -> L
     return (*out, *ours[here:])
 
 
-def is_marked(lines: Lines, labels: Labels) -> bool:
-    """Whether one of the markers stands there still."""
-    markers = {_OURS + labels.ours, _BASE + labels.base, _THEIRS + labels.theirs}
-    return any(line.rstrip(b"\r\n") in markers for line in lines)
+def markers(lines: Lines, labels: Labels) -> int:
+    """How many of the lines are markers."""
+    wanted = {_OURS + labels.ours, _BASE + labels.base, _THEIRS + labels.theirs}
+    return sum(line.rstrip(b"\r\n") in wanted for line in lines)
 
 
 def _merged(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Iterator[tuple[_Region, Lines | Conflict]]:

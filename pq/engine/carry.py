@@ -70,7 +70,7 @@ def carry_change(
     """The tree that a patch, or the edits (None), made of `before`, made of `ground` instead. What is there already is left out."""
     if before == ground:
         return tree
-    if (settled := workspace.settled.get((before, tree, ground))) is not None:
+    if (settled := (workspace.settled or {}).get((before, tree, ground))) is not None:
         return settled
     change = as_patch(workspace.checkout.objects, before, tree, renames=renames)
     outcome = apply_on(workspace, change, made_for=before, ground=ground)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pq.core import merge, paths
-from pq.core.lines import is_binary, split_lines
+from pq.core.lines import Lines, is_binary, split_lines
 from pq.core.merge import Labels
 from pq.core.patch import SYMLINK, Action, Edit, FilePatch
 from pq.engine import carry
@@ -14,17 +14,17 @@ from pq.engine.apply import Failed
 from pq.engine.carry import Conflict
 from pq.engine.workspace import Workspace
 from pq.repo.objects import FOLDER, Node, Objects
-
-Sides = tuple[Node | None, Node | None, Node | None]
-"""What base, ours and theirs have at a path."""
+from pq.repo.stops import Stop
+from pq.repo.worktree import Unmerged
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A tree with conflicts in some of its files, and what the sides have there."""
+    """A tree with conflicts in some of its files, and what the sides have there; `marked` are those with markers, the others are of one side."""
 
     tree: str
-    files: Mapping[str, Sides]
+    files: Mapping[str, Unmerged]
+    marked: frozenset[str]
 
 
 def mark(workspace: Workspace, conflict: Conflict) -> Marked | None:
@@ -36,22 +36,23 @@ def mark(workspace: Workspace, conflict: Conflict) -> Marked | None:
     tree = carry.apply_on(workspace, fitting, made_for=conflict.before, ground=conflict.ground)
     if isinstance(tree, Failed):
         return None
-    files: dict[str, Sides] = {}
+    files: dict[str, Unmerged] = {}
     changes: dict[str, Node | None] = {}
     for file in conflict.change.files:
         if file in fitting.files:
             continue
         source = file.old_path if file.action is Action.RENAME and file.old_path is not None else file.path
-        sides = (
+        sides = [
             objects.node(conflict.before, source),
             objects.node(conflict.ground, source),
             objects.node(conflict.tree, file.path),
-        )
+        ]
         if not _can_stand(objects, conflict.ground, source, file.path, sides):
             return None
-        files[file.path] = sides
-        changes |= {source: None, file.path: _settled_by_hand(objects, file, sides, labels(conflict.patch))}
-    return Marked(objects.edit(tree, changes), files)
+        files[file.path] = Unmerged(*sides)
+        changes |= {source: None, file.path: _laid(objects, file, files[file.path], labels(conflict.patch))}
+    marked = frozenset(path for path, sides in files.items() if changes[path] not in (sides.ours, sides.theirs))
+    return Marked(objects.edit(tree, changes), files, marked)
 
 
 def labels(patch: str | None) -> Labels:
@@ -60,14 +61,15 @@ def labels(patch: str | None) -> Labels:
     return Labels(b"what stands here", b"what %s changed" % theirs, theirs)
 
 
-def is_settled(objects: Objects, patch: str | None, now: Node | None, marked: Node | None, *, unmerged: bool) -> bool:
-    """Whether somebody decided about a file: no marker stands in it, and it is not as it was left, unless git was told that it is meant."""
-    if now is not None and now[0] != SYMLINK and merge.is_marked(split_lines(objects.read(now[1])), labels(patch)):
-        return False
-    return not (unmerged and now == marked)
+def is_marked(objects: Objects, stop: Stop, path: str, now: Node | None) -> bool:
+    """Whether a marker of the conflict stands in a file still, which is not the file's own."""
+    before, tree, ground = stop.carried
+    said = labels(stop.patch)
+    own = (merge.markers(_lines(objects, objects.node(each, path)), said) for each in (before, tree, ground))
+    return merge.markers(_lines(objects, now), said) > max(own)
 
 
-def _can_stand(objects: Objects, ground: str, source: str, path: str, sides: Sides) -> bool:
+def _can_stand(objects: Objects, ground: str, source: str, path: str, sides: Sequence[Node | None]) -> bool:
     """Whether the file can stand at its path: no folder, and no other file, is there or above."""
     if any(node is not None and node[0] == FOLDER for node in sides):
         return False
@@ -77,17 +79,21 @@ def _can_stand(objects: Objects, ground: str, source: str, path: str, sides: Sid
     return all(node is None or node[0] == FOLDER for node in above)
 
 
-def _settled_by_hand(objects: Objects, file: FilePatch, sides: Sides, labels: Labels) -> Node | None:
+def _laid(objects: Objects, file: FilePatch, sides: Unmerged, labels: Labels) -> Node | None:
     """What stands in the file for the user to settle: where one side has none the other one's, of what is no text ours."""
-    base, ours, theirs = sides
+    base, ours, theirs = sides.base, sides.ours, sides.theirs
     if ours is None or theirs is None:
         return ours or theirs
-    contents = [b"" if node is None else objects.read(node[1]) for node in sides]
+    contents = [b"" if node is None else objects.read(node[1]) for node in (base, ours, theirs)]
     if SYMLINK in (ours[0], theirs[0]) or any(is_binary(content) for content in contents):
         return ours
     was, mine, _ = (split_lines(content) for content in contents)
     text = b"".join(merge.marked(was, mine, tuple(_edits(file)), labels))
     return (theirs[0] if base is not None and theirs[0] != base[0] else ours[0], objects.write("blob", text))
+
+
+def _lines(objects: Objects, node: Node | None) -> Lines:
+    return split_lines(objects.read(node[1])) if node is not None and node[0] not in (SYMLINK, FOLDER) else ()
 
 
 def _edits(file: FilePatch) -> Iterator[Edit]:

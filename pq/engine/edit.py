@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from pq.core import stack
 from pq.core.paths import fault as path_fault
-from pq.core.series import Entry
+from pq.core.series import Entry, require_name
 from pq.engine import carry, events, history, rewrite
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
-from pq.engine.stop import stop
+from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, ParseError, PqError
 from pq.repo.operations import State
@@ -34,24 +34,24 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
         return outcome
 
 
-def refresh(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
+@stoppable
+def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Outcome | Halt:
     """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs."""
-    with workspace.locked(tell):
-        name = applied(workspace, given)
-        number = workspace.stack.applied.index(name)
-        old = layers(workspace, number)
-        edited = edits(workspace, paths)
-        if edited == _head_tree(workspace):
-            tell(events.Refreshed(name, changed=False))
-            return Outcome.DONE
-        made = refreshed(workspace, old, edited)
-        if isinstance(made, Conflict):
-            return stop(workspace, number if made.below else number + 1, made, tell, edits=edited)
-        queue = rewrite.queue_changes(workspace, workspace.series, made)
-        outcome = carry_out(workspace, Plan(number, made, queue, edited, kept=True), tell)
-        tell(events.Refreshed(name, changed=True, empty=made[0].tree == made[0].before))
-        rewrite.tell_carried(tell, old[1:], made[1:])
-        return outcome
+    name = applied(workspace, patch)
+    number = workspace.stack.applied.index(name)
+    old = layers(workspace, number)
+    edited = edits(workspace, paths)
+    if edited == _head_tree(workspace):
+        tell(events.Refreshed(name, changed=False))
+        return Outcome.DONE
+    made = refreshed(workspace, old, edited)
+    if isinstance(made, Conflict):
+        return Halt(number, made, edited)
+    queue = rewrite.queue_changes(workspace, workspace.series, made)
+    outcome = carry_out(workspace, Plan(number, made, queue, edited, kept=True), tell)
+    tell(events.Refreshed(name, changed=True, empty=made[0].tree == made[0].before))
+    rewrite.tell_carried(tell, old[1:], made[1:])
+    return outcome
 
 
 def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: Tell) -> Outcome:
@@ -72,29 +72,29 @@ def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: T
         return outcome
 
 
-def delete(workspace: Workspace, given: str | None, tell: Tell, *, remove: bool, check: bool) -> Outcome:
+@stoppable
+def delete(workspace: Workspace, tell: Tell, *, patch: str | None, remove: bool, check: bool) -> Outcome | Halt:
     """Take a patch out of the series, with its file if asked for; those applied above it are carried over."""
-    with workspace.locked(tell):
-        name = _named(workspace, given)
-        series = workspace.series.without(name)
-        if remove:
-            _require_no_other(workspace, name, "delete it without -r")
-        dropped = {rewrite.patch_path(workspace, name): None} if remove else {}
-        layers_above: list[Layer] = []
-        if name not in workspace.stack.applied:
-            plan = Plan(len(workspace.applied), (), {**rewrite.queue_changes(workspace, series, ()), **dropped})
-        else:
-            number = workspace.stack.applied.index(name)
-            target, *layers_above = layers(workspace, number)
-            carried = carry.carry(workspace, layers_above, target.before)
-            if isinstance(carried, Conflict):
-                return stop(workspace, number, carried, tell)
-            plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
-        outcome = carry_out(workspace, plan, tell, check=check)
-        if outcome is Outcome.DONE:
-            tell(events.Deleted(name, file=remove))
-            rewrite.tell_carried(tell, layers_above, plan.layers)
-        return outcome
+    name = _named(workspace, patch)
+    series = workspace.series.without(name)
+    if remove:
+        _require_no_other(workspace, name, "delete it without -r")
+    dropped = {rewrite.patch_path(workspace, name): None} if remove else {}
+    layers_above: list[Layer] = []
+    if name not in workspace.stack.applied:
+        plan = Plan(len(workspace.applied), (), {**rewrite.queue_changes(workspace, series, ()), **dropped})
+    else:
+        number = workspace.stack.applied.index(name)
+        target, *layers_above = layers(workspace, number)
+        carried = carry.carry(workspace, layers_above, target.before)
+        if isinstance(carried, Conflict):
+            return Halt(number, carried)
+        plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
+    outcome = carry_out(workspace, plan, tell, check=check)
+    if outcome is Outcome.DONE:
+        tell(events.Deleted(name, file=remove))
+        rewrite.tell_carried(tell, layers_above, plan.layers)
+    return outcome
 
 
 def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -> Outcome:
@@ -135,7 +135,7 @@ def set_header(
         path = rewrite.patch_path(workspace, name)
         queue: dict[str, bytes | None] = {path: made}
         outcome = carry_out(workspace, replace(_with_entry(workspace, name, entry, made, queue), read={path: content}), tell)
-        tell(events.HeaderReplaced(name))
+        tell(events.HeaderReplaced(name, appended=len(text) > len(header) and text.startswith(header) and bool(header)))
         return outcome
 
 
@@ -157,7 +157,7 @@ def refreshed(workspace: Workspace, old: Sequence[Layer], edits: str) -> tuple[L
     target, *above = old
     tree = carry.carry_change(workspace, None, old[-1].tree, edits, target.tree) if above else edits
     if isinstance(tree, Conflict):
-        return tree
+        return replace(tree, below=(target,))
     content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
     made = Layer(target.entry.forward(), content, target.before, tree)
     carried = carry.carry(workspace, above, tree, goal=edits)
@@ -201,27 +201,27 @@ def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, 
         return workspace.checkout.mover.worktree.make_known({path: node for path, node in nodes.items() if node is not None})
 
 
-def remove(workspace: Workspace, given: str | None, paths: Collection[str], tell: Tell) -> Outcome:
+@stoppable
+def remove(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Outcome | Halt:
     """Take files out of an applied patch: they are again what they were below it."""
-    with workspace.locked(tell):
-        name = applied(workspace, given)
-        number = workspace.stack.applied.index(name)
-        target, *above = layers(workspace, number)
-        objects = workspace.checkout.objects
-        wanted = with_renames(workspace, target, among(objects.difference(target.before, target.tree), paths))
-        if not wanted:
-            raise NothingToDo(f"Patch {name} does not touch {', '.join(paths)}")
-        tree = objects.edit(target.tree, {path: objects.node(target.before, path) for path in wanted})
-        content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
-        carried = carry.carry(workspace, above, tree)
-        made = Layer(target.entry.forward(), content, target.before, tree)
-        if isinstance(carried, Conflict):
-            return stop(workspace, number, replace(carried, below=(made, *carried.below)), tell)
-        changed = (made, *carried)
-        outcome = carry_out(workspace, Plan(number, changed, rewrite.queue_changes(workspace, workspace.series, changed)), tell)
-        if outcome is Outcome.DONE:
-            tell(events.Refreshed(name, changed=True))
-        return outcome
+    name = applied(workspace, patch)
+    number = workspace.stack.applied.index(name)
+    target, *above = layers(workspace, number)
+    objects = workspace.checkout.objects
+    wanted = with_renames(workspace, target, among(objects.difference(target.before, target.tree), paths))
+    if not wanted:
+        raise NothingToDo(f"Patch {name} does not touch {', '.join(paths)}")
+    tree = objects.edit(target.tree, {path: objects.node(target.before, path) for path in wanted})
+    content = carry.rewritten(workspace, target.entry, target.content, target.before, tree)
+    carried = carry.carry(workspace, above, tree)
+    made = Layer(target.entry.forward(), content, target.before, tree)
+    if isinstance(carried, Conflict):
+        return Halt(number, replace(carried, below=(made, *carried.below)))
+    changed = (made, *carried)
+    outcome = carry_out(workspace, Plan(number, changed, rewrite.queue_changes(workspace, workspace.series, changed)), tell)
+    if outcome is Outcome.DONE:
+        tell(events.Refreshed(name, changed=True))
+    return outcome
 
 
 def applied(workspace: Workspace, given: str | None) -> str:
@@ -245,11 +245,11 @@ def among(found: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
 
 def edits(workspace: Workspace, paths: Collection[str]) -> str:
     """The tree of the checkout's files with what is unrefreshed, or with as much of it as stands at these paths or below them."""
-    workspace.checkout.require_merged()
     edited = workspace.checkout.unrefreshed()
     if paths:
         _require_known(workspace, paths)
         edited = among(edited, paths)
+    workspace.checkout.require_merged(edited)
     nodes = workspace.checkout.mover.worktree.edited(edited)
     return workspace.checkout.objects.edit(_head_tree(workspace), nodes)
 
@@ -280,6 +280,7 @@ def _named(workspace: Workspace, given: str | None) -> str:
 
 def require_no_file(workspace: Workspace, name: str) -> None:
     """Raise PqError where a new patch of this name would be written over a file."""
+    require_name(name)
     if workspace.queue.patch_file(name).exists():
         listed = name in workspace.series.names
         hint = "take another name" if listed else "take another name, or take it into the series with pq import -f"

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pq.engine.apply import Failed
 
 
+GO_ON = "settle it in the files, then pq continue; pq abort takes the command back"
+"""The way out of a conflict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """An interrupted command was settled before this one: taken `back`, or on to its end; or left, since the branch was `moved`."""
@@ -63,19 +67,45 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """A command waits at a conflict in these files: of a patch, or of the edits (None), that does not fit there."""
+class NotFolded:
+    """The given patch does not fit on the top."""
 
-    patch: str | None
-    files: tuple[str, ...]
     failed: Failed
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
-    """There is a conflict in these files still."""
+class Stopped:
+    """A command waits at a conflict of a patch, or of the edits (None), that does not fit there.
 
-    files: tuple[str, ...]
+    It stands in these files: `marked` hold both sides, between markers, the `whole` ones hold one of them.
+    """
+
+    patch: str | None
+    marked: tuple[str, ...]
+    whole: tuple[str, ...]
+    failed: Failed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The conflict is not settled yet in these files: markers stand in them, or one side stands there `whole` as it was left."""
+
+    marked: tuple[str, ...]
+    whole: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NothingLeft:
+    """As the files stand, nothing is left of the patch, or of the edits (None), that did not fit."""
+
+    patch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsAgain:
+    """A command did not come to its end, and waits at its last conflict as that was settled."""
+
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +194,10 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class HeaderReplaced:
-    """A patch has another text above its diff."""
+    """A patch has another text above its diff; or (`appended`) more of it."""
 
     patch: str
+    appended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,23 +336,21 @@ Edited = (
     | Undone
     | Aborted
 )
-Event = (
+Problem = (
     Recovered
-    | Applying
     | Empty
     | BaseUnknown
     | Refused
     | Unfit
+    | NotFolded
     | Stopped
-    | Unsettled
+    | Open
+    | NothingLeft
+    | WaitsAgain
     | Rejected
-    | Noted
-    | Passed
     | Unchecked
     | Stale
-    | Removing
-    | Edited
-    | NowAt
-    | Progress
 )
+"""What is told of even when all else is quiet."""
+Event = Problem | Applying | Noted | Passed | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

@@ -4,62 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pq.engine import events
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
-from pq.repo import operations
+from pq.repo import operations, stops
 from pq.repo.checkout import branch_of
 from pq.repo.operations import OPERATIONS, UNDONE, Logged, Operation, State
-from pq.repo.stops import STOPPED
+from pq.repo.stops import STOPPED, Stop
 from pq.repo.transaction import Move, RefChange
 
 
 def do(workspace: Workspace, before: State, after: State) -> None:
     """Make an operation: what was undone before it can't be redone any more, and no command waits at a conflict."""
-    _move(workspace, workspace.title, before, after, {UNDONE: None, STOPPED: None})
+    checkout = workspace.checkout
+    previous, undone, stopped = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE, STOPPED))
+    made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), previous)
+    refs = (
+        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
+        RefChange(_ref(workspace, UNDONE), undone, None),
+        RefChange(_ref(workspace, STOPPED), stopped, None),
+        RefChange(_ref(workspace, OPERATIONS), previous, made),
+    )
+    checkout.mover.move(Move(made, before, after, refs))
 
 
-def stop(workspace: Workspace, title: str, before: State, after: State, kept: str) -> None:
-    """Make the operation that a command waits in; `kept` is the commit that says of what."""
-    _move(workspace, f"{title} (stopped)", before, after, {STOPPED: kept})
-
-
-def leave(workspace: Workspace, now: State, kept: str | None) -> None:
-    """Take the operation back that a command waits in, from the checkout as it is now. It can't be redone."""
-    logged = next(log(workspace))
-    _move(workspace, "", now, logged.operation.before, {STOPPED: kept}, back_to=logged.previous)
-    _remember(workspace, logged.operation.before)
+def step(workspace: Workspace, before: State, after: State, stop: Stop | None) -> None:
+    """Move from one state to another in the midst of a command: to where it waits at a conflict, or back. The log does not have it."""
+    checkout = workspace.checkout
+    ref = _ref(workspace, STOPPED)
+    made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), None)
+    refs = (
+        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
+        RefChange(ref, checkout.ref(ref), stops.write(checkout.objects, stop) if stop is not None else None),
+    )
+    checkout.mover.move(Move(made, before, after, refs))
 
 
 def forget_stop(workspace: Workspace) -> None:
     """No command waits any more."""
     workspace.checkout.set_ref(_ref(workspace, STOPPED), None)
-
-
-def taken(workspace: Workspace, state: State) -> set[str]:
-    """The files of which a state has edits."""
-    return set(workspace.checkout.objects.difference(workspace.checkout.read_commit(state.head).tree, state.files))
-
-
-_NEW = ""
-
-
-def _move(
-    workspace: Workspace, title: str, before: State, after: State, refs: Mapping[str, str | None], *, back_to: str | None = _NEW
-) -> None:
-    """Move from one state to another, and set refs by their kind; operations to the one that this is, or back to another."""
-    checkout = workspace.checkout
-    previous = checkout.ref(_ref(workspace, OPERATIONS))
-    made = operations.write(checkout.objects, Operation(title, before, after, int(time.time())), previous)
-    changes = (
-        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
-        *(RefChange(_ref(workspace, kind), checkout.ref(_ref(workspace, kind)), new) for kind, new in refs.items()),
-        RefChange(_ref(workspace, OPERATIONS), previous, made if back_to == _NEW else back_to),
-    )
-    checkout.mover.move(Move(made, before, after, changes))
 
 
 def undo(workspace: Workspace, tell: Tell) -> None:

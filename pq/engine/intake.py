@@ -67,16 +67,15 @@ def import_patches(
         return outcome
 
 
-def split_mails(content: bytes, prefix: str, name: str, *, strip: int) -> tuple[Incoming, ...]:
-    """The patches of a file: of a mailbox with several mails each, named by its subject; else the file itself, under its name."""
+def split_mails(content: bytes, prefix: str, name: str | None, *, strip: int) -> tuple[Incoming, ...]:
+    """The patches of a file: of a mailbox with several mails each, named by its subject; else the file itself, under its name, if it has one."""
     starts = [found.start() for found in _MAIL.finditer(content)]
     if len(starts) < 2 or content[: starts[0]].strip():
-        return (Incoming(name, content),)
+        return (Incoming(name or _free(prefix, _subject(content, strip) or "stdin", []), content),)
     mails = [_BETWEEN.sub(b"", content[start:stop]) for start, stop in zip(starts, [*starts[1:], len(content)], strict=True)]
     found: list[Incoming] = []
     for mail in mails:
-        subject = header.read(patch_reader.read(mail, file=name, strip=strip).header).subject
-        found.append(Incoming(_free(prefix, subject, [each.name for each in found]), mail, several=True))
+        found.append(Incoming(_free(prefix, _subject(mail, strip), [each.name for each in found]), mail, several=True))
     return tuple(found)
 
 
@@ -109,7 +108,7 @@ def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, revers
             raise PqError("The patch holds no diff", hint="is it the right file?")
         tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree)
         if isinstance(tree, Failed):
-            tell(events.Unfit(None, tree))
+            tell(events.NotFolded(tree))
             return Outcome.CONFLICT
         moved = carry.renames(read.reversed() if reverse else read)
         content = carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree, moved=moved)
@@ -137,6 +136,10 @@ def fork(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
         return outcome
 
 
+def _subject(mail: bytes, strip: int) -> str:
+    return header.read(patch_reader.read(mail, file="the mail", strip=strip).header).subject
+
+
 def _has_diff(incoming: Incoming, strip: int) -> bool:
     return bool(patch_reader.read(incoming.content, file=incoming.name, strip=strip).files)
 
@@ -152,7 +155,7 @@ def _free(prefix: str, subject: str, taken: Sequence[str]) -> str:
 
 
 def _names(prefix: str, subject: str) -> Iterator[str]:
-    slug = _NO_SLUG.sub("-", subject).strip("-.")[:_LONGEST].strip("-.") or "patch"
+    slug = _NO_SLUG.sub("-", subject.removesuffix(".patch")).strip("-.")[:_LONGEST].strip("-.") or "patch"
     yield f"{prefix}{slug}.patch"
     yield from (f"{prefix}{slug}-{number}.patch" for number in itertools.count(2))
 

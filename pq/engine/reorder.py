@@ -14,58 +14,58 @@ from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
-from pq.engine.stop import stop
+from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 
 
-def float_up(workspace: Workspace, given: str, tell: Tell) -> Outcome:
+@stoppable
+def float_up(workspace: Workspace, tell: Tell, *, patch: str) -> Outcome | Halt:
     """Move an applied patch above all others that are applied."""
-    with workspace.locked(tell):
-        name = find_applied(workspace.stack, given)
-        order = [each for each in workspace.stack.applied if each != name]
-        return _reorder(workspace, [*order, name], name, tell)
+    name = find_applied(workspace.stack, patch)
+    order = [each for each in workspace.stack.applied if each != name]
+    return _reorder(workspace, [*order, name], name, tell)
 
 
-def sink(workspace: Workspace, given: str | None, below: str | None, tell: Tell) -> Outcome:
+@stoppable
+def sink(workspace: Workspace, tell: Tell, *, patch: str | None, below: str | None) -> Outcome | Halt:
     """Move an applied patch, or the top one, below another one, or below all."""
-    with workspace.locked(tell):
-        name = edit.applied(workspace, given)
-        order = [each for each in workspace.stack.applied if each != name]
-        at = order.index(_other(workspace, name, below)) if below else 0
-        return _reorder(workspace, [*order[:at], name, *order[at:]], name, tell)
+    name = edit.applied(workspace, patch)
+    order = [each for each in workspace.stack.applied if each != name]
+    at = order.index(_other(workspace, name, below)) if below else 0
+    return _reorder(workspace, [*order[:at], name, *order[at:]], name, tell)
 
 
-def squash(workspace: Workspace, given: Sequence[str], tell: Tell) -> Outcome:
+@stoppable
+def squash(workspace: Workspace, tell: Tell, *, patches: Sequence[str]) -> Outcome | Halt:
     """Make one of several applied patches, under the name of the lowest, where that stands."""
-    with workspace.locked(tell):
-        names = sorted({find_applied(workspace.stack, each) for each in given}, key=workspace.stack.applied.index)
-        if len(names) < 2:
-            raise PqError("One patch can't be squashed", hint="name those that are to be one")
-        first = workspace.stack.applied.index(names[0])
-        old = layers(workspace, first)
-        chosen = [layer for layer in old if layer.entry.name in names]
-        others = [layer for layer in old if layer.entry.name not in names]
-        moved = carry.carry(workspace, [*chosen, *others], old[0].before, goal=old[-1].tree)
-        if isinstance(moved, Conflict):
-            return stop(workspace, first, moved, tell)
-        lowest, highest = moved[0], moved[len(chosen) - 1]
-        first_text, *texts = [workspace.parse(layer.entry, layer.content).header for layer in chosen]
-        messages = [header.read(text).message for text in texts if text.strip()]
-        text = b"\n".join([first_text.rstrip(b"\n") + b"\n", *(paths.raw(message) + b"\n" for message in messages)])
-        text = b"" if not text.strip() else text + b"\n"
-        renames = [rename for layer in chosen for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
-        body = carry.diff(workspace.checkout.objects, lowest.before, highest.tree, renames=renames)
-        one = Layer(lowest.entry.forward(), text + body, lowest.before, highest.tree)
-        series = workspace.series
-        for name in names[1:]:
-            series = series.without(name)
-        made = (one, *moved[len(chosen) :])
-        gone = {rewrite.patch_path(workspace, name): None for name in names[1:]}
-        outcome = carry_out(workspace, Plan(first, made, {**rewrite.queue_changes(workspace, series, made), **gone}), tell)
-        tell(events.Squashed(names[0], tuple(names[1:])))
-        rewrite.tell_carried(tell, others, made[1:])
-        return outcome
+    names = sorted({find_applied(workspace.stack, each) for each in patches}, key=workspace.stack.applied.index)
+    if len(names) < 2:
+        raise PqError("One patch can't be squashed", hint="name those that are to be one")
+    first = workspace.stack.applied.index(names[0])
+    old = layers(workspace, first)
+    chosen = [layer for layer in old if layer.entry.name in names]
+    others = [layer for layer in old if layer.entry.name not in names]
+    moved = carry.carry(workspace, [*chosen, *others], old[0].before, goal=old[-1].tree)
+    if isinstance(moved, Conflict):
+        return Halt(first, moved)
+    lowest, highest = moved[0], moved[len(chosen) - 1]
+    first_text, *texts = [workspace.parse(layer.entry, layer.content).header for layer in chosen]
+    messages = [header.read(text).message for text in texts if text.strip()]
+    text = b"\n".join([first_text.rstrip(b"\n") + b"\n", *(paths.raw(message) + b"\n" for message in messages)])
+    text = b"" if not text.strip() else text + b"\n"
+    renames = [rename for layer in chosen for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
+    body = carry.diff(workspace.checkout.objects, lowest.before, highest.tree, renames=renames)
+    one = Layer(lowest.entry.forward(), text + body, lowest.before, highest.tree)
+    series = workspace.series
+    for name in names[1:]:
+        series = series.without(name)
+    made = (one, *moved[len(chosen) :])
+    gone = {rewrite.patch_path(workspace, name): None for name in names[1:]}
+    outcome = carry_out(workspace, Plan(first, made, {**rewrite.queue_changes(workspace, series, made), **gone}), tell)
+    tell(events.Squashed(names[0], tuple(names[1:])))
+    rewrite.tell_carried(tell, others, made[1:])
+    return outcome
 
 
 def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
@@ -114,7 +114,7 @@ def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[st
         return outcome
 
 
-def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) -> Outcome:
+def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) -> Outcome | Halt:
     """Bring the applied patches into another order, in which one of them has another place."""
     applied = workspace.stack.applied
     first = next((number for number, (old, new) in enumerate(zip(applied, order, strict=True)) if old != new), None)
@@ -124,7 +124,7 @@ def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) 
     by_name = {layer.entry.name: layer for layer in old}
     moved = carry.carry(workspace, [by_name[each] for each in order[first:]], old[0].before, goal=old[-1].tree)
     if isinstance(moved, Conflict):
-        return stop(workspace, first, moved, tell)
+        return Halt(first, moved)
     at = order.index(name)
     series = workspace.series.moved(name, behind=order[at - 1] if at else None)
     outcome = carry_out(workspace, Plan(first, moved, rewrite.queue_changes(workspace, series, moved)), tell)

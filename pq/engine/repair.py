@@ -27,7 +27,7 @@ from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out
-from pq.engine.stop import stop
+from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import commits
@@ -53,47 +53,46 @@ class Prefer(enum.StrEnum):
     FILE = "file"
 
 
-def repair(workspace: Workspace, tell: Tell, *, prefer: Prefer | None = None) -> Outcome:
+@stoppable
+def repair(workspace: Workspace, tell: Tell, *, prefer: Prefer | None) -> Outcome | Halt:
     """Bring commits and files together. Raises NotClean where that takes a decision."""
-    with workspace.locked(tell):
-        tree = workspace.checkout.read_commit(workspace.pin_commit).tree
-        found = _Found(workspace.series)
-        raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
-        for commit in raw:
-            step = _settled(workspace, found, commit, tree, prefer)
-            if isinstance(step, Conflict):
-                return stop(workspace, 0, replace(step, below=found.layers), tell)
-            found = step
-            tree = found.layers[-1].tree if found.layers else tree
-        if all(commit.own for commit in raw):
-            found = _in_order_of_series(workspace, found)
-        series = found.series.ordered([layer.entry.name for layer in found.layers])
-        made = tuple(_with_entry(layer, series.entry(layer.entry.name)) for layer in found.layers)
-        plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
-        candidates = rewrite.built(workspace, plan)
-        head = candidates[-1].commit.oid if candidates else workspace.pin_commit
-        if not plan.queue and head == workspace.head:
-            raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")
-        before = _applied_before(workspace)
-        outcome = carry_out(workspace, plan, tell)
-        if outcome is Outcome.DONE:
-            left = [name for name in before if name in series.names and name not in [layer.entry.name for layer in made]]
-            tell(events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, tuple(left)))
-        return outcome
+    tree = workspace.checkout.read_commit(workspace.pin_commit).tree
+    found = _Found(workspace.series)
+    raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
+    for commit in raw:
+        step = _settled(workspace, found, commit, tree, prefer)
+        if isinstance(step, Conflict):
+            return Halt(0, replace(step, below=found.layers))
+        found = step
+        tree = found.layers[-1].tree if found.layers else tree
+    if all(commit.own for commit in raw):
+        ordered = _in_order_of_series(workspace, found)
+        if isinstance(ordered, Conflict):
+            return Halt(0, ordered)
+        found = ordered
+    series = found.series.ordered([layer.entry.name for layer in found.layers])
+    made = tuple(_with_entry(layer, series.entry(layer.entry.name)) for layer in found.layers)
+    plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
+    candidates = rewrite.built(workspace, plan)
+    head = candidates[-1].commit.oid if candidates else workspace.pin_commit
+    if not plan.queue and head == workspace.head:
+        raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")
+    before = _applied_before(workspace)
+    outcome = carry_out(workspace, plan, tell)
+    if outcome is Outcome.DONE:
+        left = [name for name in before if name in series.names and name not in [layer.entry.name for layer in made]]
+        tell(events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, tuple(left)))
+    return outcome
 
 
-def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found:
+def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found | Conflict:
     """Where nobody but pq made the commits, the order of the series is the truth."""
     order = sorted(found.layers, key=lambda layer: found.series.names.index(layer.entry.name))
     if tuple(order) == found.layers:
         return found
     ground = found.layers[0].before
-    carried = carry.carry(workspace, order, ground)
-    if isinstance(carried, Conflict):
-        raise NotClean(
-            "The applied patches do not fit in the order of the series", hint="put the order back, then pq float or pq sink"
-        )
-    return replace(found, layers=carried)
+    carried = carry.carry(workspace, order, ground, goal=found.layers[-1].tree)
+    return carried if isinstance(carried, Conflict) else replace(found, layers=carried)
 
 
 def _applied_before(workspace: Workspace) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Plan:
 
 def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
     """The applied patches from a number on. Raises NotClean where the series or their files differ from the stack."""
-    workspace.stack.require_order()
+    workspace.require_order()
     workspace.require_own()
     if edited := workspace.edited():
         raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq repair applies the files as they are now")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pq.core.patch import FilePatch
@@ -22,6 +22,16 @@ class PatchState:
     applied: bool
     top: bool
     checked: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedAt:
+    """A command that waits at a conflict of a patch (None: of the edits), in these files; `settled`: but for its end it is over."""
+
+    command: str
+    patch: str | None
+    files: tuple[str, ...]
+    settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +54,15 @@ class Status:
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
     disorder: str | None
-    stopped: str | None
+    stopped: StoppedAt | None
 
 
 def read(workspace: Workspace) -> Status:
     """Look, without changing anything."""
     queue = workspace.queue
     stop = workspace.stop
+    if stop is not None and stop.answer is None:
+        workspace = replace(workspace, at=stop.laid.head)  # whatever was committed since
     missing = tuple(entry.name for entry in workspace.series.entries if not queue.patch_file(entry.name).is_file())
     edited = tuple(name for name in workspace.edited() if name not in missing) if stop is None else ()
     return Status(
@@ -66,7 +78,7 @@ def read(workspace: Workspace) -> Status:
         missing=missing,
         unlisted=queue.unlisted(),
         disorder=_disorder(workspace) if stop is None else None,
-        stopped=stop.title if stop is not None else None,
+        stopped=StoppedAt(stop.call.title, stop.patch, tuple(stop.files), stop.answer is not None) if stop is not None else None,
     )
 
 
@@ -120,7 +132,7 @@ def _entry(workspace: Workspace, given: str | None) -> Entry:
     if given:
         return workspace.series.entry(workspace.series.find(given))
     top = workspace.stack.require_top()
-    workspace.stack.require_order()
+    workspace.require_order()
     return workspace.series.entry(top)
 
 

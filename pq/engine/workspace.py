@@ -28,24 +28,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """One queue and its checkout. `command` is what `pq log` calls the operation that is made of it, word by word.
+    """One queue and its checkout. `title` is what `pq log` calls the operation that is made of the command.
 
-    `resumed`: the command stopped at a conflict before, and this is what was settled since.
+    `settled`: the command goes on from a conflict, and these trees were made by hand where patches did not fit. `at` is the commit that
+    the stack ends at; None: the branch's.
     """
 
     queue: Queue
-    command: tuple[str, ...] = ()
-    resumed: Stop | None = None
-
-    @property
-    def title(self) -> str:
-        """The command as people read it."""
-        return " ".join(self.command)
-
-    @property
-    def settled(self) -> Mapping[Carried, str]:
-        """The trees that were made by hand where patches did not fit."""
-        return self.resumed.settled if self.resumed is not None else {}
+    title: str = ""
+    settled: Mapping[Carried, str] | None = None
+    at: str | None = None
 
     @property
     def series(self) -> Series:
@@ -84,12 +76,16 @@ class Workspace:
     @cached_property
     def head(self) -> str:
         """The commit at the branch of the series."""
-        return self.checkout.head(self.queue.series_name)
+        return self.at or self.checkout.head(self.queue.series_name)
 
     @cached_property
     def applied(self) -> tuple[PatchCommit, ...]:
         """The applied patches, bottom first."""
-        stack = self.checkout.stack(self.head, self.pin_commit)
+        try:
+            stack = self.checkout.stack(self.head, self.pin_commit)
+        except NotClean:
+            self.require_no_stop()
+            raise
         self.remember(self.head, [patch.patch for patch in stack])
         return stack
 
@@ -139,9 +135,22 @@ class Workspace:
 
     @property
     def stop(self) -> Stop | None:
-        """The command that stopped at a conflict, if one did."""
+        """The command that waits at a conflict, if one does."""
         kept = self.checkout.ref(STOPPED + self.queue.series_name)
         return None if kept is None else stops.read(self.checkout.objects, kept)
+
+    def require_order(self) -> None:
+        """Raise NotClean unless the applied patches are the first of the series."""
+        try:
+            self.stack.require_order()
+        except NotClean:
+            self.require_no_stop()
+            raise
+
+    def require_no_stop(self) -> None:
+        """Raise NotClean where a command waits at a conflict, unless it is this one."""
+        if self.settled is None and (stop := self.stop) is not None:
+            raise NotClean(f"pq {stop.call.title} stopped at a conflict", hint=events.GO_ON)
 
     def remember(self, commit: str, names: Sequence[str]) -> None:
         """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""
@@ -162,16 +171,13 @@ class Workspace:
     def locked(self, tell: Tell, *, stopped: bool = False) -> Iterator[None]:
         """Keep a second pq out of the checkout, and first settle what an interrupted one left.
 
-        Raises NotClean where a command stopped at a conflict, unless it is this one or the caller may work then (`stopped`).
+        Raises NotClean where a command waits at a conflict, unless the caller may work then (`stopped`).
         """
         with self.checkout.mover.locked():
             if recovery := self.checkout.mover.recover():
                 tell(events.Recovered(recovery.back, recovery.left, recovery.moved))
-            if not stopped and self.resumed is None and (stop := self.stop) is not None:
-                raise NotClean(
-                    f"pq {stop.title} stopped at a conflict",
-                    hint="settle it, then pq continue; pq abort takes the command back",
-                )
+            if not stopped:
+                self.require_no_stop()
             yield
 
 
@@ -180,8 +186,7 @@ def open_workspace(
     *,
     queue_root: Path | None = None,
     series_name: str | None = None,
-    command: Sequence[str] = (),
-    resumed: Stop | None = None,
+    title: str = "",
 ) -> Workspace:
     """The workspace around a folder: the nearest queue upwards, or the one that the checkout around it belongs to."""
     root = queue_root or queue.find(start) or checkout.queue_of(start)
@@ -189,7 +194,7 @@ def open_workspace(
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
     found = queue.open_queue(root, series_name=series_name)
     _require_this_checkout(start, found)
-    return Workspace(found, tuple(command), resumed)
+    return Workspace(found, title)
 
 
 def _require_this_checkout(start: Path, found: Queue) -> None:

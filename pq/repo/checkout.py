@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -140,9 +140,9 @@ class Checkout:
         """The tracked files that are not what the top commit says."""
         return tuple(sorted(self._changed()))
 
-    def require_merged(self) -> None:
-        """Raise NotClean where git left a conflict in a file."""
-        if unmerged := sorted(path for path, flag in self._changed().items() if flag & FileStatus.CONFLICTED):
+    def require_merged(self, paths: Collection[str]) -> None:
+        """Raise NotClean where there is a conflict in one of these files."""
+        if unmerged := sorted(self.mover.worktree.unmerged() & set(paths)):
             raise NotClean(
                 f"there is a conflict in {', '.join(unmerged)}",
                 hint=f"settle it, then git -C {self.root} add {' '.join(unmerged)}",
@@ -235,6 +235,10 @@ class Checkout:
     def commits_in(self, spec: str) -> tuple[str, ...]:
         """The commits of a range, the oldest first. Raises PqError where git knows no such range."""
         return tuple(run("rev-list", "--reverse", "--topo-order", spec, "--", cwd=self.root).split())
+
+    def stands_on(self, commit: str, below: str) -> bool:
+        """Whether a commit is another one, or stands on it."""
+        return commit == below or self.repository.descendant_of(pygit2.Oid(hex=commit), pygit2.Oid(hex=below))
 
     def user(self) -> tuple[str, str] | None:
         """Name and address of git's user, if it is told who that is."""

@@ -92,12 +92,21 @@ def drop_temporary(place: str, token: str) -> None:
 
 
 def drop_empty(folder: str | Path) -> bool:
-    """Drop a folder if it is empty; whether it was."""
+    """Drop a folder if it is empty, and not the one that the user stands in; whether it went."""
+    if _is_current(folder):
+        return False
     try:
         os.rmdir(folder)
     except OSError:
         return False
     return True
+
+
+def _is_current(folder: str | Path) -> bool:
+    try:
+        return os.path.samefile(folder, os.curdir)
+    except OSError:
+        return False
 
 
 def try_lock(handle: int) -> bool:

@@ -21,6 +21,7 @@ from pq.core import paths
 from pq.core.patch import REGULAR
 from pq.repo import commits
 from pq.repo.objects import FOLDER, Node, Objects
+from pq.repo.worktree import Unmerged
 
 OPERATIONS, UNDONE = "refs/pq/operations/", "refs/pq/undone/"
 _TRAILER = re.compile(rb"Pq-(Previous|Before|After): ([0-9a-f]{40})")
@@ -32,11 +33,13 @@ class State:
 
     `head` is the commit at the branch, `files` the tree of the checkout's files with those edits that the operation takes or gives back.
     `queue` has the bytes of queue files by path from the queue's folder; None: there is none. Both states of an operation name the same.
+    `conflicts` are the files that the index has in conflict; what it had is kept by no operation, but by the journal while it is made.
     """
 
     head: str
     files: str
     queue: Mapping[str, bytes | None] = field(default_factory=dict)
+    conflicts: Mapping[str, Unmerged] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

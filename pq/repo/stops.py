@@ -1,22 +1,25 @@
 """A stop: a command that came to a conflict, and waits for the user to settle it (design, section 9).
 
-It is a commit under `refs/pq/stopped/<series>`, so that what it names is not collected. Its tree holds `stop.json` and, in `trees/`, the
-trees that it names. Once the conflict is settled and until the command has ended, `conflict` is null::
+It is a commit under `refs/pq/stopped/<series>`, whose parents are the commits that it names, and whose tree holds `stop.json` and, in
+`trees/`, the trees that it names, so that nothing of it is collected::
 
-    {"words": [<the command as it was typed>], "folder": <where>, "settled": [[<tree before>, <tree>, <ground>, <settled tree>], …],
-     "conflict": {"patch": <its name; null: the edits>, "trees": [<before>, <tree>, <ground>], "files": {<path>: [<mode>, <id>] or null},
-                  "left": {<path>: [<mode>, <id>] or null}} or null}
+    {"title": <the command as it was typed>, "command": <its function>, "arguments": {…},
+     "settled": [[<tree before>, <tree>, <ground>, <settled tree>], …],
+     "patch": <that does not fit; null: the edits>, "carried": [<tree before>, <tree>, <ground>],
+     "files": {<path with a conflict>: [<mode>, <id>] or null},
+     "before": [<commit>, <tree of the files>], "laid": [<commit>, <tree of the files>], "answer": <tree> or null}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pq.core.patch import REGULAR
 from pq.repo import commits
 from pq.repo.objects import FOLDER, Node, Objects
+from pq.repo.operations import State
 
 STOPPED = "refs/pq/stopped/"
 
@@ -26,64 +29,73 @@ Nodes = Mapping[str, Node | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
-    """A conflict: the patch that does not fit (None: the edits), the files with conflicts as they were left, and what was edited before."""
+class Call:
+    """A command: as it was typed, and the function that it is, with its arguments."""
 
-    patch: str | None
-    carried: Carried
-    files: Nodes
-    left: Nodes
+    title: str
+    name: str
+    arguments: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A command that stopped: its words, where it was started, what was settled since, and the conflict that it waits at."""
+    """A command that waits at a conflict of a patch (None: of the edits), and what was settled before it came to that.
 
-    words: tuple[str, ...]
-    folder: str
-    settled: Mapping[Carried, str] = field(default_factory=dict)
-    conflict: Unsettled | None = None
+    `files` are those with a conflict, as they were laid. `before` is where the command began, `laid` what it waits in. `answer` is the
+    tree that the user made of the conflict; while there is one, the checkout is as before the command.
+    """
+
+    call: Call
+    settled: Mapping[Carried, str]
+    patch: str | None
+    carried: Carried
+    files: Nodes
+    before: State
+    laid: State
+    answer: str | None = None
 
     @property
-    def title(self) -> str:
-        """The command as people read it."""
-        return " ".join(self.words)
+    def known(self) -> Mapping[Carried, str]:
+        """All that was settled."""
+        return self.settled if self.answer is None else {**self.settled, self.carried: self.answer}
 
 
 def write(objects: Objects, stop: Stop) -> str:
     """Keep a stop; its commit."""
-    conflict = stop.conflict
     said = {
-        "words": stop.words,
-        "folder": stop.folder,
+        "title": stop.call.title,
+        "command": stop.call.name,
+        "arguments": stop.call.arguments,
         "settled": [[*carried, tree] for carried, tree in stop.settled.items()],
-        "conflict": None
-        if conflict is None
-        else {"patch": conflict.patch, "trees": conflict.carried, "files": conflict.files, "left": conflict.left},
+        "patch": stop.patch,
+        "carried": stop.carried,
+        "files": stop.files,
+        "before": [stop.before.head, stop.before.files],
+        "laid": [stop.laid.head, stop.laid.files],
+        "answer": stop.answer,
     }
-    trees = {tree for carried, settled in stop.settled.items() for tree in (*carried, settled)}
-    trees |= set(conflict.carried) if conflict is not None else set()
-    names: dict[str, Node] = {"stop.json": (REGULAR, objects.write("blob", json.dumps(said).encode()))}
-    if trees:
-        names["trees"] = (FOLDER, objects.write_tree({tree: (FOLDER, tree) for tree in trees}))
-    made = commits.write(
-        objects, tree=objects.write_tree(names), parents=(), author=commits.IDENTITY, date=(0, 0), message="stopped\n"
+    trees = {tree for carried, settled in stop.known.items() for tree in (*carried, settled)}
+    trees |= {*stop.carried, stop.before.files, stop.laid.files}
+    tree = objects.write_tree(
+        {
+            "stop.json": (REGULAR, objects.write("blob", json.dumps(said).encode())),
+            "trees": (FOLDER, objects.write_tree({tree: (FOLDER, tree) for tree in trees})),
+        }
     )
-    return made.oid
+    heads = tuple(dict.fromkeys((stop.before.head, stop.laid.head)))
+    return commits.write(objects, tree=tree, parents=heads, author=commits.IDENTITY, date=(0, 0), message="stopped\n").oid
 
 
 def read(objects: Objects, oid: str) -> Stop:
     """Read a stop."""
     said = json.loads(objects.read(objects.tree(commits.read(objects, oid).tree)["stop.json"][1]))
-    conflict = said["conflict"]
     return Stop(
-        words=tuple(said["words"]),
-        folder=said["folder"],
-        settled={(before, tree, ground): settled for before, tree, ground, settled in said["settled"]},
-        conflict=conflict
-        and Unsettled(conflict["patch"], tuple(conflict["trees"]), _nodes(conflict["files"]), _nodes(conflict["left"])),
+        Call(said["title"], said["command"], said["arguments"]),
+        {(before, tree, ground): settled for before, tree, ground, settled in said["settled"]},
+        said["patch"],
+        tuple(said["carried"]),
+        {path: (int(node[0]), str(node[1])) if node else None for path, node in said["files"].items()},
+        State(*said["before"]),
+        State(*said["laid"]),
+        said["answer"],
     )
-
-
-def _nodes(said: Mapping[str, list[int | str] | None]) -> dict[str, Node | None]:
-    return {path: (int(node[0]), str(node[1])) if node else None for path, node in said.items()}

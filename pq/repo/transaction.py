@@ -1,11 +1,10 @@
 """All or nothing: the lock, the journal, and the one way in which an operation changes checkout, queue and refs.
 
-Order: journal, files of the checkout, index, files of the queue, refs, journal away. The last ref is the commit point: it is the one of
-operations, and every operation sets it. Killed before it, the next command takes all back; killed behind it, all is done already. The
-journal (`pq/journal.json` in the git folder) is::
+Order: journal, files of the checkout, index, files of the queue, refs, journal away. The last ref is the commit point: every move sets one
+of pq's own there. Killed before it, the next command takes all back; killed behind it, all is done already. The journal (`pq/journal.json` in the git folder) is::
 
     {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
-     "refs": [[<name>, <id or null>, <id or null>], …], "index": {<path>: [<mode>, <id>] or null}}
+     "refs": [[<name>, <id or null>, <id or null>], …], "index": {<path>: [<mode>, <id>] or null or [<such for base, ours, theirs>]}}
 
 with the refs in their order, as they were and are to be; the first is the branch. `index` has the entries as they were. It is complete
 or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set anew before index and
@@ -22,6 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pygit2
 
@@ -29,9 +29,9 @@ from pq.core.patch import REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
 from pq.repo import commits, files, operations
-from pq.repo.objects import FOLDER, Node, Objects
+from pq.repo.objects import FOLDER, Objects
 from pq.repo.operations import State
-from pq.repo.worktree import Changes, Worktree
+from pq.repo.worktree import Changes, Entry, Unmerged, Worktree
 
 JOURNAL = "journal.json"
 _MOVING = "refs/pq/moving"
@@ -65,7 +65,7 @@ class RefChange:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An operation that is done or, in reverse, taken back, and what that makes of refs: first the branch, last the one of operations."""
+    """An operation that is done or, in reverse, taken back, and what that makes of refs: first the branch, last the commit point."""
 
     logged: str
     before: State
@@ -79,7 +79,7 @@ class _Switch:
     """What a move changes: files of the checkout, entries of the index, files of the queue."""
 
     files: Changes
-    index: Changes
+    index: Mapping[str, tuple[Entry, Entry]]
     queue: Mapping[str, tuple[bytes | None, bytes | None]]
 
 
@@ -119,12 +119,12 @@ class Mover:
         self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
         refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
         token = files.new_token()
-        entries = self.worktree.entries(switch.index)
+        entries = {path: _plain(entry) for path, entry in self.worktree.entries(switch.index).items()}
         self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs, "token": token, "index": entries})
         try:
             self.worktree.switch_files(switch.files, token)
             os.utime(self._journal)
-            self.worktree.switch_index(switch.index)
+            self.worktree.switch_index({path: new for path, (_, new) in switch.index.items()})
             for path, (old, new) in switch.queue.items():
                 self._require_queue(path, old)
                 self._put_queue(path, new, token)
@@ -146,20 +146,23 @@ class Mover:
                 "git is at work in the checkout (index.lock exists)", hint="wait for it, or remove the file if no git is running"
             )
         switch = self._switch(before, after)
-        taken = self._edits(before)
-        staged = {path: change for path, change in switch.index.items() if path not in taken}
+        taken = self.edits(before).keys() | before.conflicts.keys()
+        staged = {path: old for path, (old, _) in switch.index.items() if path not in taken}
         if blocking := self.worktree.in_the_way(switch.files, staged):
-            raise NotClean(f"unrefreshed changes are in the way: {', '.join(blocking)}", hint=self._way_out(blocking))
+            raise self.blocked(blocking)
         for path, (old, _) in switch.queue.items():
             self._require_queue(path, old)
         return switch
 
-    def _way_out(self, blocking: Iterable[str]) -> str:
-        """How to put edits aside: files that git does not know take another option."""
+    def blocked(self, paths: Iterable[str]) -> NotClean:
+        """That edits are in the way, and how to put them aside: files that git does not know take another option."""
+        fact = f"unrefreshed changes are in the way: {', '.join(sorted(paths))}"
         git = f"git -C {self.worktree.root}"
-        if None in self.worktree.entries(blocking).values():
-            return f"{git} stash -a puts them aside, {git} status --ignored shows them"
-        return f"{git} stash puts them aside, {git} diff HEAD shows them"
+        if self.worktree.unmerged():
+            return NotClean(fact, hint="copy them elsewhere, then git restore those that git knows and remove the others")
+        if None in self.worktree.entries(paths).values():
+            return NotClean(fact, hint=f"{git} stash -a puts them aside, {git} status --ignored shows them")
+        return NotClean(fact, hint=f"{git} stash puts them aside, {git} diff HEAD shows them")
 
     def recover(self) -> Recovery | None:
         """Finish or undo a move that was interrupted; None if there was none."""
@@ -198,8 +201,7 @@ class Mover:
         for ref in reversed(journal.refs):
             if self._target(ref.name) == ref.new:
                 self._set(RefChange(ref.name, ref.new, ref.old))
-        entries = {path: (journal.index.get(path), None) for path in switch.index}
-        left = list(self.worktree.switch_back(switch.files, entries, journal.token))
+        left = list(self.worktree.switch_back(switch.files, journal.index, journal.token))
         for path, (old, new) in switch.queue.items():
             files.drop_temporary(files.at(self.queue, path), journal.token)
             now = self._queue_file(path)
@@ -214,7 +216,7 @@ class Mover:
         try:
             said = json.loads(self._journal.read_bytes())
             refs = tuple(RefChange(*ref) for ref in said["refs"])
-            index = {str(path): (int(entry[0]), str(entry[1])) if entry else None for path, entry in said["index"].items()}
+            index = {str(path): _read_entry(entry) for path, entry in said["index"].items()}
             journal = _Journal(said["operation"], said["reverse"], refs, str(said["token"]), index)
             ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
             complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
@@ -258,24 +260,29 @@ class Mover:
         queue = {path: (before.queue[path], after.queue[path]) for path in gone_first}
         return _Switch(self.objects.difference(before.files, after.files), self._index_changes(before, after), queue)
 
-    def _index_changes(self, before: State, after: State) -> Changes:
+    def _index_changes(self, before: State, after: State) -> dict[str, tuple[Entry, Entry]]:
         """The entries of all files that the move is about: as the head has them and, of files that are new among the edits, as these are.
 
         Entries of edits are set though they should be so already: nobody knows what was staged.
         """
         heads = [commits.read(self.objects, state.head).tree for state in (before, after)]
-        edits = [self._edits(state) for state in (before, after)]
+        edits = [self.edits(state) for state in (before, after)]
+        conflicts = [before.conflicts, after.conflicts]
         moved = self.objects.difference(*heads)
 
-        def entry(side: int, path: str) -> Node | None:
+        def entry(side: int, path: str) -> Entry:
+            if path in conflicts[side]:
+                return conflicts[side][path]
             head = self.objects.node(heads[side], path)
             if head is not None and head[0] != FOLDER:
                 return head
             return edits[side][path][1] if path in edits[side] else None
 
-        return {path: (entry(0, path), entry(1, path)) for path in {**moved, **edits[0], **edits[1]}}
+        return {
+            path: (entry(0, path), entry(1, path)) for path in {**moved, **edits[0], **edits[1], **conflicts[0], **conflicts[1]}
+        }
 
-    def _edits(self, state: State) -> Changes:
+    def edits(self, state: State) -> Changes:
         """The edits that a state has on top of its head."""
         return self.objects.difference(commits.read(self.objects, state.head).tree, state.files)
 
@@ -335,4 +342,14 @@ class _Journal:
     reverse: bool
     refs: tuple[RefChange, ...]
     token: str
-    index: Mapping[str, Node | None]
+    index: Mapping[str, Entry]
+
+
+def _plain(entry: Entry) -> object:
+    return (entry.base, entry.ours, entry.theirs) if isinstance(entry, Unmerged) else entry
+
+
+def _read_entry(said: Any) -> Entry:
+    if said is None or len(said) == len(("mode", "id")):
+        return None if said is None else (int(said[0]), str(said[1]))
+    return Unmerged(*(None if side is None else (int(side[0]), str(side[1])) for side in said))

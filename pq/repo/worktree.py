@@ -22,26 +22,38 @@ Changes = Mapping[str, tuple[Node | None, Node | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Unmerged:
+    """An entry of the index in conflict: what base, ours and theirs have at the path."""
+
+    base: Node | None
+    ours: Node | None
+    theirs: Node | None
+
+
+Entry = Node | Unmerged | None
+"""What the index holds at a path."""
+
+
+@dataclass(frozen=True, slots=True)
 class Worktree:
     """The files below `root`, and git's index of them."""
 
     root: Path
     objects: Objects
 
-    def in_the_way(self, changes: Changes, indexed: Changes) -> tuple[str, ...]:
+    def in_the_way(self, changes: Changes, indexed: Mapping[str, Entry]) -> tuple[str, ...]:
         """The paths that are not, in the files or in the index, what the switch has to find there.
 
-        `indexed` are the changes of the index; where a file is to change and its entry is too, the entry has to be as it was.
+        `indexed` is what the index has to hold at those of them where that counts.
         """
         index = self._index()
         links = self._links(changes)
         folders = {folder for path in changes for folder in above(path)} - changes.keys()
         found = {folder for folder in folders if folder in links or os.path.isfile(files.at(self.root, folder))}
         for path, (old, new) in changes.items():
-            entry = indexed.get(path)
             if found.isdisjoint(above(path)) and (
                 self._there(path, links) != old
-                or (entry is not None and _indexed(index, path) != entry[0])
+                or (path in indexed and _indexed(index, path) != indexed[path])
                 or (new and self._holds_others(path, changes))
             ):
                 found.add(path)
@@ -62,17 +74,21 @@ class Worktree:
             found[path] = None if file is None else (file.mode, self.objects.write("blob", file.content))
         return found
 
-    def entries(self, paths: Iterable[str]) -> dict[str, Node | None]:
+    def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
         """What the index holds at these paths."""
         index = self._index()
         return {path: _indexed(index, path) for path in paths}
 
     def make_known(self, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-        """Put files into the index that it does not have; which these were."""
-        index = self._index()
-        new = tuple(path for path in nodes if path not in index)
-        self.switch_index({path: (None, nodes[path]) for path in new})
+        """Put files into the index that it does not have, or has in conflict; which these were."""
+        new = tuple(path for path, entry in self.entries(nodes).items() if entry is None or isinstance(entry, Unmerged))
+        self.switch_index({path: nodes[path] for path in new})
         return new
+
+    def unmerged(self) -> set[str]:
+        """The files that the index has in conflict."""
+        found = self._index().conflicts or ()
+        return {side.path for sides in found for side in sides if side is not None}
 
     def switch_files(self, changes: Changes, token: str) -> None:
         """Make the files what the switch puts there, which is something else than what is there."""
@@ -85,42 +101,29 @@ class Worktree:
                 self._require(path, old)
                 files.put(files.at(self.root, path), File(new[0], self.objects.read(new[1])), token)
 
-    def switch_index(self, changes: Changes) -> None:
-        """Make the index what the switch puts there, as the files are."""
+    def switch_index(self, entries: Mapping[str, Entry]) -> None:
+        """Make the index hold these entries."""
         try:
             index = self._index()
             conflicts = index.conflicts
-            for path, (_, new) in changes.items():
+            for path, new in entries.items():
                 if conflicts is not None and path in conflicts:
                     del conflicts[path]
-                if new is not None:
+                if isinstance(new, Unmerged):
+                    sides = (None if node is None else _entry(path, node) for node in (new.base, new.ours, new.theirs))
+                    index.add_conflict(*sides)  # type: ignore[arg-type]  # None: a side has none
+                elif new is not None:
                     index.add(_entry(path, new))
                 elif path in index:
                     index.remove(path)
             index.write()
-            index.diff_to_workdir(pygit2.enums.DiffOption.UPDATE_INDEX)  # the files' times, so that git need not read them again
+            self._note_times(index)
         except pygit2.GitError as error:
             raise PqError(
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
             ) from None
 
-    def mark_unmerged(self, files: Mapping[str, tuple[Node | None, Node | None, Node | None]]) -> None:
-        """Tell git that these files are in conflict: what base, ours and theirs have there."""
-        index = self._index()
-        for path, sides in files.items():
-            index.add_conflict(*(None if node is None else _entry(path, node) for node in sides))  # type: ignore[arg-type]  # None: a side has none
-        index.write()
-
-    def unmerged(self) -> set[str]:
-        """The files that git takes to be in conflict."""
-        found = self._index().conflicts or ()
-        return {side.path for sides in found for side in sides if side is not None}
-
-    def mark_merged(self, nodes: Mapping[str, Node | None]) -> None:
-        """Tell git that files are in conflict no more: the index has one entry of each, or none."""
-        self.switch_index({path: (None, node) for path, node in nodes.items()})
-
-    def switch_back(self, changes: Changes, indexed: Changes, token: str) -> tuple[str, ...]:
+    def switch_back(self, changes: Changes, indexed: Mapping[str, Entry], token: str) -> tuple[str, ...]:
         """Undo a switch of files and index that was interrupted; the paths that are neither old nor new, which are left alone."""
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
@@ -135,8 +138,22 @@ class Worktree:
             else:
                 strange.append(path)
         self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old}, token)
-        self.switch_index({path: (new, old) for path, (old, new) in indexed.items() if path not in strange})
+        self.switch_index({path: entry for path, entry in indexed.items() if path not in strange})
         return tuple(strange)
+
+    def _note_times(self, index: pygit2.Index) -> None:
+        """Write the files' times into the index, so that git need not read them again; of files with edits it has to.
+
+        git goes by whole seconds: an edit in the second in which the file was written, to the same size, it would never see once the
+        index is written later than that. git clears the times of such entries whenever it writes the index; libgit2 does not.
+        """
+        edited = index.diff_to_workdir(pygit2.enums.DiffOption.UPDATE_INDEX).deltas
+        modified = (delta.old_file for delta in edited if delta.status == pygit2.enums.DeltaStatus.MODIFIED)
+        kept = [index[os.fsdecode(file.raw_path)] for file in modified]
+        for entry in kept:
+            index.add(pygit2.IndexEntry(entry.path, entry.id, entry.mode))
+        if kept:
+            index.write()
 
     def _require(self, path: str, old: Node | None) -> None:
         """Look once more, right before a file is replaced: an editor may have saved, or a folder become a symlink, meanwhile."""
@@ -174,7 +191,9 @@ def _entry(path: str, node: Node) -> pygit2.IndexEntry:
     return pygit2.IndexEntry(path, pygit2.Oid(hex=node[1]), pygit2.enums.FileMode(node[0]))
 
 
-def _indexed(index: pygit2.Index, path: str) -> Node | None:
+def _indexed(index: pygit2.Index, path: str) -> Entry:
+    if index.conflicts is not None and path in index.conflicts:
+        return Unmerged(*(None if side is None else (int(side.mode), str(side.id)) for side in index.conflicts[path]))
     try:
         entry = index[path]
     except KeyError:

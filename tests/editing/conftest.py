@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import World, git
+from tests.laws import state
 
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
 
@@ -43,6 +47,29 @@ def change(world: World, number: int, text: str, *, name: str = "f.txt") -> None
 def patch(world: World, name: str) -> str:
     """The text of a patch file."""
     return (world.queue / "patches" / name).read_text()
+
+
+def settle(world: World, text: str, *, name: str = "f.txt") -> None:
+    """Put text in the place of each conflict of a file."""
+    before, _, rest = (world.checkout / name).read_text().partition("<<<<<<<")
+    while rest:
+        before += text
+        inside, _, rest = rest.partition(">>>>>>> ")[2].partition("\n")[2].partition("<<<<<<<")
+        before += inside
+    (world.checkout / name).write_text(before)
+
+
+def content(world: World) -> dict[str, object]:
+    """All of a world but the times of files; and what the index has."""
+    found = {key: value for key, value in state(world).items() if key != "times"}
+    index = git(world.checkout, "ls-files", "--stage")
+    return found | {"index": index, "status": git(world.checkout, "status", "--porcelain")}
+
+
+def set_back(kept: Path, queue: Path) -> None:
+    """Put a copy of a queue in its place."""
+    shutil.rmtree(queue)
+    shutil.copytree(kept, queue, symlinks=True)
 
 
 def listed(world: World) -> list[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import World, git
-from tests.editing.conftest import change
-from tests.laws import state
+from tests.conftest import World
+from tests.editing.conftest import change, content, set_back
 from tests.repo.dying import deaths
 
 WORDS: dict[str, tuple[str, ...]] = {
@@ -36,29 +34,18 @@ def edited(three: World) -> World:
 def test_killed_anywhere_it_is_the_old_state_or_the_new(edited: World, words: tuple[str, ...], number: signal.Signals) -> None:
     if words[0] in ("delete", "undo"):
         assert edited.pq("refresh").code == 0
-    old = _state(edited)
+    old = content(edited)
     kept = edited.root / "kept"
     shutil.copytree(edited.queue, kept, symlinks=True)
     ends = set()
 
     for point in deaths(words, edited.queue, number, step=3):
         edited.pq("status")
-        now = _state(edited)
+        now = content(edited)
         ends.add(str(now))
         assert not [place for place in edited.queue.rglob("*.pq-new") if ".git" not in place.parts], point
-        _set_back(kept, edited.queue)
+        set_back(kept, edited.queue)
 
-    new = _state(edited)
+    new = content(edited)
     assert ends <= {str(old), str(new)}
     assert str(old) in ends
-
-
-def _state(world: World) -> dict[str, object]:
-    """All but file times; and what git says of the files."""
-    found = {key: value for key, value in state(world).items() if key != "times"}
-    return found | {"status": git(world.checkout, "status", "--porcelain")}
-
-
-def _set_back(kept: Path, queue: Path) -> None:
-    shutil.rmtree(queue)
-    shutil.copytree(kept, queue, symlinks=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,20 @@ def test_a_mailbox_with_crlf(desk: World) -> None:
     assert git(desk.checkout, "log", "-1", "--format=%an|%s").strip() == "Ada|mail 4"
 
 
+def test_what_is_no_file_is_read_as_well_or_said_to_be_none(desk: World) -> None:
+    pipe = desk.root / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(f"Subject: far away.patch\n\n{FAR}",))
+    writer.start()
+
+    assert desk.pq("import", "../pipe").out == "Importing patch far-away.patch\n"
+
+    writer.join()
+    assert desk.pq("import", "..").err.startswith("pq: .. is a folder\n")
+    assert desk.process("import", "-", given=f"Subject: [PATCH] one\n\n{FAR}".encode()).out == "Importing patch one.patch\n"
+    assert desk.process("import", "-", given=FAR.encode()).out == "Importing patch stdin.patch\n"
+
+
 def test_standard_input(desk: World) -> None:
     assert desk.process("import", "-P", "x.patch", "-", given=FAR.encode()).code == 0
 
@@ -153,7 +169,7 @@ def test_fold_of_what_does_not_fit(three: World) -> None:
 def test_fork_goes_on_with_a_copy(three: World) -> None:
     text = patch(three, "c.patch")
 
-    assert three.pq("fork").out == "Fork of patch c.patch to patch c-2.patch\n"
+    assert three.pq("fork").out == "Fork of patch c.patch created as c-2.patch\n"
     change(three, 30, "thirty")
     three.pq("refresh")
 
@@ -167,7 +183,7 @@ def test_the_header_is_read_replaced_and_appended_to(three: World, monkeypatch: 
     diff = patch(three, "b.patch")
     text = b"Subject: why\n\nBecause.\n\n"
 
-    assert three.process("header", "-r", "b", given=text).out == "Header of patch b.patch replaced\n"
+    assert three.process("header", "-r", "b", given=text).out == "Replaced header of patch b.patch\n"
     assert three.pq("header", "b").out == "Subject: why\n\nBecause.\n\n"
     assert patch(three, "b.patch") == "Subject: why\n\nBecause.\n\n" + diff
     assert git(three.checkout, "log", "-1", "--format=%s", "HEAD~1").strip() == "why"

@@ -249,16 +249,16 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def undo(self) -> None:
         """Undo brings back what was, or says that edits are in the way; then nothing has changed."""
-        files, now = self._files(), self._queue()
+        files, now = self._files(aside=False), self._queue()
         said = self.world.pq("undo")
         assert said.code == 0 or (said.code == 5 and self.typed), said
         if said.code:
-            assert (self._files(), self._queue()) == (files, now), said
+            assert (self._files(aside=False), self._queue()) == (files, now), said
             return
         before_files, before_queue = self.before.pop()
         assert self._queue() == before_queue
         touched = {name for name in files.keys() | before_files.keys() if files.get(name) != before_files.get(name)}
-        after = self._files()
+        after = self._files(aside=False)
         assert all(after.get(name) in (files.get(name), before_files.get(name)) for name in touched)
         assert self.typed or after == before_files
         self.typed = True  # what an earlier operation left is not known any more
@@ -267,10 +267,10 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def undo_and_redo(self) -> None:
         """There and back again."""
-        before = self._files(), self._queue()
+        before = self._files(aside=False), self._queue()
         if self.world.pq("undo").code == 0:
             assert self.world.pq("redo").code == 0
-        assert (self._files(), self._queue()) == before
+        assert (self._files(aside=False), self._queue()) == before
 
     # what always holds
 
@@ -289,7 +289,7 @@ class Machine(RuleBasedStateMachine):
         world = self.world
         if "Unrefreshed" in world.pq("status").out:
             assert world.pq("refresh", "-z", "last.patch").code == 0
-        applied, full = self._applied(), self._files()
+        applied, full = self._applied(), self._files(aside=True)
         for name in ("apply", "quilt"):
             git(world.upstream, "checkout", "-q", "-f", "v1")
             git(world.upstream, "clean", "-qfdx")
@@ -304,7 +304,7 @@ class Machine(RuleBasedStateMachine):
         if applied:
             assert world.pq("pop", "-a").code == 0
             assert world.pq("goto", applied[-1]).code == 0
-        assert self._files() == full
+        assert self._files(aside=True) == full
 
     def _quilt(self, applied: list[str]) -> None:
         series = self.folder / "series"
@@ -334,25 +334,46 @@ class Machine(RuleBasedStateMachine):
 
     def _runs(self, *words: str, given: bytes | None = None) -> Result:
         """Run a command; refused, it has changed nothing. From a conflict it goes on, or it is taken back."""
-        before = self._files(), self._queue()
+        before = self._files(aside=False), self._queue()
         said = self.world.pq(*words) if given is None else self.world.process(*words, given=given)
         assert said.code in (0, 1, 2, 3, 4, 5, 64), said
         while said.code == 3 and "pq stopped there" in said.err:
-            self.count += 1
+            self._write_aside()
             if self.count % 3 == 0:
                 assert self.world.pq("abort").code == 0
                 break
             self._settle()
+            if self.count % 4 == 0:
+                git(
+                    self.world.checkout,
+                    "-c",
+                    "user.name=Ada",
+                    "-c",
+                    "user.email=a@b",
+                    "commit",
+                    "-q",
+                    "--allow-empty",
+                    "-am",
+                    "settled",
+                )
             said = self.world.pq("continue")
             assert said.code in (0, 3, 4), said
             if said.code == 4:
                 assert self.world.pq("abort").code == 0
         if said.code:
-            assert (self._files(), self._queue()) == before, said
+            assert (self._files(aside=False), self._queue()) == before, said
         elif not said.out.startswith("Patch ") or "is unchanged" not in said.out:
             self.before.append(before)
             self.typed = False
         return said
+
+    def _write_aside(self) -> None:
+        """What the user writes while a command waits."""
+        self.count += 1
+        (self.world.checkout / f"aside{self.count}.txt").write_text(f"token {self.count}.\n")
+        assert self.world.pq("add", f"aside{self.count}.txt").code == 0
+        self.written.add(f"token {self.count}.\n")
+        self.typed = True
 
     def _settle(self) -> None:
         """The user keeps all lines of a conflict."""
@@ -366,9 +387,9 @@ class Machine(RuleBasedStateMachine):
 
     def _moves(self, *words: str) -> Result:
         """Run a command that leaves the files as they are."""
-        before = self._files()
+        before = self._files(aside=False)
         said = self._runs(*words)
-        assert self._files() == before, said
+        assert self._files(aside=False) == before, said
         return said
 
     def _git_status(self) -> list[str]:
@@ -391,8 +412,9 @@ class Machine(RuleBasedStateMachine):
     def _one_of(self, names: list[str], number: int) -> list[str]:
         return [names[number % len(names)]] if names else []
 
-    def _files(self) -> dict[str, bytes]:
-        return _contents(self.world.checkout)
+    def _files(self, *, aside: bool) -> dict[str, bytes]:
+        """The files of the checkout; those that were written while a command waited are another matter."""
+        return {name: text for name, text in _contents(self.world.checkout).items() if aside or not name.startswith("aside")}
 
     def _queue(self) -> dict[str, bytes]:
         kept = {"series": self.world.queue / "series", "patches": self.world.queue / "patches"}
@@ -402,7 +424,7 @@ class Machine(RuleBasedStateMachine):
         """The user's lines that stand in the checkout, or that a patch of the series adds or takes away."""
         found = {
             f"token {part.split(b'.')[0].decode()}.\n"
-            for content in self._files().values()
+            for content in self._files(aside=True).values()
             for part in content.split(b"token ")[1:]
         }
         for content in self._queue().values():

@@ -110,7 +110,7 @@ def test_what_can_t_be_mailed_is_said(three: World, monkeypatch: pytest.MonkeyPa
     git(three.checkout, "config", "--unset", "user.email")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("HOME", str(three.root))
-    said = three.pq("mail", "--mbox", "-", "a")
+    said = three.process("mail", "--mbox", "-", "a")
     assert (said.code, said.err.splitlines()) == (
         1,
         [

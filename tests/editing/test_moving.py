@@ -201,6 +201,19 @@ def test_the_comments_of_a_series_stay_with_their_patches(three: World) -> None:
     assert three.series.read_text().splitlines()[1:] == ["a.patch", "# about c", "c.patch", "b.patch"]
 
 
+def test_the_folder_that_the_user_stands_in_stays(desk: World) -> None:
+    (desk.checkout / "sub").mkdir()
+    (desk.checkout / "sub" / "q").write_text("q\n")
+    desk.pq("add", "sub/q")
+    desk.pq("refresh", "-z", "q.patch")
+
+    assert desk.pq("pop", cwd=desk.checkout / "sub").code == 0
+    assert desk.pq("push", cwd=desk.checkout / "sub").code == 0
+    assert desk.pq("pop").code == 0
+
+    assert not (desk.checkout / "sub").exists()
+
+
 def test_what_is_not_checked_is_said(three: World) -> None:
     said = three.pq("delete", "--no-check", "b")
     back = three.pq("undo")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -279,7 +280,9 @@ def test_diff_shows_what_it_is_asked_for(three: World) -> None:
     ]
     assert "-thirty\n" in three.pq("diff", "-z", "-R").out
     assert three.pq("diff", "-z", "m.py").out == ""
-    assert "\x1b[32m+thirty\x1b[0m\n" in three.pq("diff", "-z", "--color", "always").out
+    for words in (("--color",), ("--color=always",), ("--color", "f.txt")):
+        assert "\x1b[32m+thirty\x1b[0m\n" in three.pq("diff", "-z", *words).out
+    assert "\x1b" not in three.pq("diff", "-z", "--color=never").out
     assert three.pq("diff", "-z", "-P", "a").code == 64
 
 
@@ -335,6 +338,7 @@ def test_what_can_t_be_is_refused(three: World) -> None:
         assert three.pq("new", "a.patch").code == 1
         assert three.pq("new", "../out.patch").code == 1
         assert three.pq("new", "a b.patch").code == 1
+        assert three.pq("rename", "").err.startswith("pq: '' can't be the name of a patch: it is empty\n")
         assert three.pq("new", "-x").code == 64
         assert three.pq("refresh", "nix").code == 1
         assert three.pq("refresh", "-z", "d.patch").code == 2
@@ -373,6 +377,25 @@ def test_staged_changes_are_edits_too(three: World) -> None:
 
     assert ("+staged\n" in patch(three, "c.patch"), "+not staged\n" in patch(three, "c.patch")) == (True, True)
     stands_at(three, "c.patch")
+
+
+def test_git_sees_an_edit_in_the_second_in_which_the_file_was_written(desk: World) -> None:
+    """Of the same size, with the index written in the next second: git compares whole seconds."""
+
+    def wait_for(fraction: float) -> None:
+        time.sleep((fraction - time.time() % 1) % 1)
+
+    wait_for(0.1)
+    (desk.checkout / "m.py").write_text("x = 1\n")
+    git(desk.checkout, "update-index", "--refresh")
+    wait_for(0.6)
+    change(desk, 1, "x = 2", name="m.py")
+    (desk.checkout / "new.txt").write_text("new\n")
+    wait_for(0.1)
+
+    assert desk.pq("add", "new.txt").code == 0
+
+    assert git(desk.checkout, "status", "--porcelain") == " M m.py\nA  new.txt\n"
 
 
 def test_a_conflict_that_git_left_is_not_refreshed(three: World) -> None:

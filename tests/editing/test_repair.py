@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import World, git
-from tests.editing.conftest import change, listed, patch
+from tests.editing.conftest import change, listed, patch, settle
 from tests.laws import nothing_changed, stands_at
 
 
@@ -145,9 +145,7 @@ def test_a_conflict_above_an_edited_file_waits(three: World) -> None:
 
     stopped = three.pq("repair")
     assert (stopped.code, "pq: Patch d.patch does not fit where it would stand; pq stopped there" in stopped.err) == (3, True)
-    place = three.checkout / "f.txt"
-    before, _, rest = place.read_text().partition("<<<<<<< ")
-    place.write_text(f"{before}d on A\n{rest.partition('>>>>>>> patch d.patch')[2].lstrip()}")
+    settle(three, "d on A\n")
 
     assert three.pq("continue").code == 0
     assert "-A 5\n+d on A\n" in patch(three, "d.patch")
@@ -235,6 +233,20 @@ def test_an_order_that_was_edited_is_followed(three: World) -> None:
     assert three.series.read_text() == text
     assert three.files() == full
     assert three.pq("applied").out == "b.patch\na.patch\nc.patch\n"
+
+
+def test_an_order_that_does_not_fit_waits(three: World) -> None:
+    change(three, 5, "d on a")
+    three.pq("refresh", "-z", "d.patch")
+    full, lines = three.files(), three.series.read_text().splitlines(keepends=True)
+    three.series.write_text("".join([lines[0], *lines[2:], lines[1]]))
+
+    assert three.pq("repair").code == 3
+    settle(three, "d alone\n")
+    assert three.pq("continue").code == 0
+
+    assert three.files() == full
+    _is_one(three, "a.patch")
 
 
 def test_what_lost_its_commit_is_named(three: World) -> None:

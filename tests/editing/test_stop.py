@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pq.core.lines import blob_id
 from tests.conftest import World, git
-from tests.editing.conftest import change, listed, patch
-from tests.laws import stands_at, state
+from tests.editing.conftest import change, content, listed, patch, set_back, settle
+from tests.laws import stands_at
 from tests.repo.dying import deaths
 
 MARKED = """\
@@ -35,21 +36,6 @@ def four(three: World) -> World:
     return three
 
 
-def settle(world: World, text: str, *, name: str = "f.txt") -> None:
-    """Put text in the place of each conflict of a file."""
-    before, _, rest = (world.checkout / name).read_text().partition("<<<<<<<")
-    while rest:
-        before += text
-        inside, _, rest = rest.partition(">>>>>>> ")[2].partition("\n")[2].partition("<<<<<<<")
-        before += inside
-    (world.checkout / name).write_text(before)
-
-
-def content(world: World) -> dict[str, object]:
-    """All of a world but the times of files."""
-    return {key: value for key, value in state(world).items() if key != "times"}
-
-
 def test_a_patch_moves_over_one_that_needs_it_once_that_is_settled(four: World) -> None:
     full = four.files()
 
@@ -69,8 +55,8 @@ def test_a_patch_moves_over_one_that_needs_it_once_that_is_settled(four: World) 
     assert patch(four, "d.patch").count("d on a") == 1  # not written before it is settled
 
     assert four.pq("continue").err == (
-        "pq: there is a conflict in f.txt still\n"
-        "hint: edit it until no marker is left, or tell git add or git rm what it is to be; pq abort takes the command back\n"
+        "pq: markers of the conflict stand in f.txt still\n"
+        "hint: settle it in the files, then pq continue; pq abort takes the command back\n"
     )
     settle(four, "d alone\n")
     done = four.pq("continue")
@@ -128,6 +114,89 @@ def test_what_fits_of_the_patch_is_taken_back_as_well(four: World) -> None:
     assert four.pq("abort").code == 0
 
     assert content(four) == before
+
+
+@pytest.mark.parametrize("commit", [False, True], ids=["", "commit"])
+@pytest.mark.parametrize("ending", ["continue", "abort"])
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_what_stands_beside_the_conflict_stays_as_it_is(four: World, words: tuple[str, ...], ending: str, commit: bool) -> None:
+    """Edits from before the stop and since, files that are untracked, added, and committed with the answer: none is lost, none refreshed."""
+    beside = {
+        "d/g.txt": "edited before\n",
+        "u.txt": "untracked before\n",
+        "m.py": "x = 2\n",
+        "v.txt": "untracked\n",
+        "new.txt": "added\n",
+    }
+    if words[0] == "refresh":
+        words = ("refresh", "-i", "f.txt", "a")
+    for name in ("d/g.txt", "u.txt"):
+        (four.checkout / name).write_text(beside[name])
+    if words[0] == "squash":
+        change(four, 5, "e on d")
+        assert four.pq("refresh", "-i", "f.txt", "-z", "e.patch").code == 0
+        words = ("squash", "b", "e")
+    if words[0] == "refresh":
+        change(four, 5, "edited")
+    assert four.pq(*words).code == 3
+
+    settle(four, "settled\n")
+    for name in ("m.py", "v.txt", "new.txt"):
+        (four.checkout / name).write_text(beside[name])
+    assert four.pq("add", "new.txt").code == 0
+    if commit:
+        git(four.checkout, "commit", "-q", "-a", "-m", "settled")
+    done = four.pq(ending)
+    while ending == "continue" and done.code == 3:
+        settle(four, "settled again\n")
+        done = four.pq(ending)
+
+    assert done.code == 0, done
+    assert {name: (four.checkout / name).read_text() for name in beside} == beside
+    assert not [name for name in listed(four) for text in beside.values() if text in patch(four, name)]
+    status = git(four.checkout, "status", "--porcelain").splitlines()
+    assert sorted(line for line in status if not line.endswith("f.txt")) == [
+        " M d/g.txt",
+        " M m.py",
+        "?? u.txt",
+        "?? v.txt",
+        "A  new.txt",
+    ]
+    assert four.pq("refresh", "-z", "rest.patch").code == 0
+    assert {name for name, text in beside.items() if text in patch(four, "rest.patch")} == {"d/g.txt", "m.py", "new.txt"}
+
+
+def test_an_edit_in_a_file_of_the_patch_is_refused_before_it_stops(four: World) -> None:
+    """What is the patch's there, and what is not, could not be told any more: neither when it goes on nor when it is taken back."""
+    (four.checkout / "d" / "g.txt").write_text("g by d\n")
+    assert four.pq("refresh", "d").code == 0
+    (four.checkout / "d" / "g.txt").write_text("precious\n")
+    before = content(four)
+
+    said = four.pq("float", "a")
+
+    assert (said.code, said.err.splitlines()[0]) == (5, "pq: unrefreshed changes are in the way: d/g.txt")
+    assert content(four) == before
+
+
+@pytest.mark.parametrize("ending", ["continue", "abort"])
+def test_a_file_of_the_user_s_where_another_patch_has_one_is_not_written_over(four: World, ending: str) -> None:
+    (four.checkout / "n.txt").write_text("a's\n")
+    four.pq("add", "n.txt")
+    assert four.pq("refresh", "a").code == 0
+    assert four.pq("delete", "a").code == 3
+    assert not (four.checkout / "n.txt").exists()
+    settle(four, "d alone\n")
+    (four.checkout / "n.txt").write_text("mine\n")
+
+    said = four.pq(ending)
+
+    assert (said.code, said.err.splitlines()[0]) == (5, "pq: unrefreshed changes are in the way: n.txt")
+    assert "stash" not in said.err
+    assert (four.checkout / "n.txt").read_text() == "mine\n"
+    (four.checkout / "n.txt").unlink()
+    assert four.pq(ending).code == 0
+    stands_at(four, "d.patch")
 
 
 def test_a_patch_is_deleted_that_others_need(four: World) -> None:
@@ -204,23 +273,12 @@ def test_while_a_command_waits_others_do_not_begin(four: World) -> None:
 
     assert content(four) == before
     status = four.pq("status")
-    assert "Stopped at a conflict: pq float a\nhint: settle it, then pq continue; pq abort takes the command back\n" in status.out
-    assert json.loads(four.pq("status", "--json").out)["status"]["stopped"] == "float a"
-    assert four.pq("log", "-n", "1").out.endswith("pq float a (stopped)\n")
-
-
-def test_what_else_was_edited_since_belongs_to_the_patch_and_what_was_before_does_not(four: World) -> None:
-    (four.checkout / "d" / "g.txt").write_text("edited before\n")
-    four.pq("delete", "a")
-    settle(four, "d alone\n")
-    change(four, 1, "x = 2", name="m.py")
-    (four.checkout / "new.txt").write_text("new\n")
-    assert four.pq("add", "new.txt").code == 0
-
-    assert four.pq("continue").code == 0
-
-    assert ("+x = 2\n" in patch(four, "d.patch"), "+new\n" in patch(four, "d.patch")) == (True, True)
-    assert git(four.checkout, "status", "--porcelain") == " M d/g.txt\n"
+    assert (
+        "Stopped at a conflict: pq float a, of patch d.patch in f.txt\n"
+        "hint: settle it in the files, then pq continue; pq abort takes the command back\n"
+    ) in status.out
+    stopped = json.loads(four.pq("status", "--json").out)["status"]["stopped"]
+    assert stopped == {"command": "float a", "patch": "d.patch", "files": ["f.txt"], "settled": False}
 
 
 def test_a_commit_settles_it(four: World) -> None:
@@ -242,7 +300,7 @@ def test_a_reset_is_not_taken_for_an_answer(four: World) -> None:
     said = four.pq("continue")
 
     assert (said.code, said.err) == (
-        1,
+        3,
         "pq: Nothing is left of patch d.patch, as the files stand\nhint: pq continue --allow-empty, if that is meant; else pq abort\n",
     )
     assert four.pq("continue", "--allow-empty").code == 0
@@ -250,20 +308,47 @@ def test_a_reset_is_not_taken_for_an_answer(four: World) -> None:
     stands_at(four, "d.patch")
 
 
-def test_a_branch_that_was_moved_is_put_back_first(four: World) -> None:
+@pytest.mark.parametrize("moved", ["reset --hard HEAD~1", "commit --amend -qm x", "reset -q --hard refs/pq/releases/v1"])
+def test_a_branch_that_was_moved_is_no_answer_and_abort_takes_it_back(four: World, moved: str) -> None:
     four.pq("delete", "a")
     settle(four, "d alone\n")
     stood = git(four.checkout, "rev-parse", "HEAD").strip()
-    git(four.checkout, "reset", "-q", "--hard", "HEAD~1")
+    if "amend" in moved:
+        git(four.checkout, "add", "f.txt")
+    git(four.checkout, *moved.split())
 
-    for command in ("continue", "abort"):
-        said = four.pq(command)
-        assert (said.code, said.err.splitlines()[0]) == (5, "pq: The branch was moved by other means since the conflict")
-        assert f"reset --soft {stood[:12]}" in said.err
-    git(four.checkout, "reset", "-q", "--soft", stood[:12])
+    said = four.pq("continue")
 
+    assert (said.code, said.err.splitlines()[0]) == (5, "pq: The branch was moved by other means since the conflict")
+    assert f"pq abort takes the command back; git -C {four.checkout} reset --soft {stood[:12]} puts the branch back" in said.err
+    assert "Stopped at a conflict" in four.pq("status").out
     assert four.pq("abort").code == 0
     stands_at(four, "d.patch")
+
+
+def test_several_commits_settle_it_too(four: World) -> None:
+    four.pq("delete", "a")
+    settle(four, "d almost\n")
+    git(four.checkout, "commit", "-q", "-a", "-m", "settled")
+    change(four, 5, "d alone")
+    git(four.checkout, "commit", "-q", "-a", "-m", "settled, really")
+
+    assert four.pq("continue").code == 0
+
+    assert "+d alone\n" in patch(four, "d.patch")
+    stands_at(four, "d.patch")
+
+
+def test_a_file_that_is_gone_is_gone_once_git_is_told(four: World) -> None:
+    four.pq("delete", "a")
+    (four.checkout / "f.txt").unlink()
+
+    said = four.pq("continue")
+
+    assert (said.code, said.err.splitlines()[0]) == (3, "pq: nobody has said what f.txt is to be")
+    git(four.checkout, "rm", "-q", "f.txt")
+    assert four.pq("continue").code == 0
+    assert "deleted file mode" in patch(four, "d.patch")
 
 
 def test_what_a_check_rejects_waits_again_as_it_was_settled(four: World) -> None:
@@ -288,7 +373,16 @@ def test_a_queue_that_was_edited_meanwhile_is_said_and_it_waits_on(four: World) 
     text = patch(four, "b.patch")
     (four.queue / "patches" / "b.patch").write_text(text.replace("b 15", "bb 15"))
 
-    assert four.pq("continue").code == 5
+    said = four.pq("continue")
+    assert (said.code, said.err.splitlines()) == (
+        5,
+        [
+            "pq: pq delete a waits again at its conflict, as you settled it",
+            "hint: settle it in the files, then pq continue; pq abort takes the command back",
+            "pq: Patch b.patch was changed since it was pushed",
+            "hint: it was as the command wants it when that began; put it back so",
+        ],
+    )
     (four.queue / "patches" / "b.patch").write_text(text)
     assert four.pq("continue").code == 0
 
@@ -302,48 +396,6 @@ def test_it_goes_on_from_anywhere(four: World) -> None:
     assert four.pq("continue", cwd=four.checkout).code == 0
 
     stands_at(four, "d.patch")
-
-
-KINDS: dict[str, tuple[bytes | None, bytes | None, bytes | None]] = {
-    "modify/delete": (b"one\n", b"two\n", None),
-    "delete/modify": (b"one\n", None, b"two\n"),
-    "binary": (b"\0one", b"\0two", b"\0three"),
-    "add/add": (None, b"one\n", b"two\n"),
-    "no newline": (b"one", b"two", b"three"),
-    "CRLF": (b"one\r\n", b"two\r\n", b"three\r\n"),
-}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_conflict_waits_and_is_settled(desk: World, name: str) -> None:
-    """`low` makes base of ours, `high` makes theirs of base; without low, high meets ours."""
-    base, ours, theirs = KINDS[name]
-    place = desk.checkout / "k é.txt"
-
-    def step(now: bytes | None, patch: str) -> None:
-        git(desk.checkout, "rm", "-q", "--cached", "--ignore-unmatch", "k é.txt")
-        place.unlink(missing_ok=True)
-        if now is not None:
-            place.write_bytes(now)
-            git(desk.checkout, "add", "k é.txt")
-        assert desk.pq("refresh", "-z", patch).code == 0
-
-    if ours is not None:
-        step(ours, "first.patch")
-    step(base, "low.patch")
-    step(theirs, "high.patch")
-
-    assert desk.pq("delete", "low").code == 3
-    assert desk.pq("continue").code == 3
-    if theirs is None:
-        git(desk.checkout, "rm", "-q", "k é.txt")
-    else:
-        place.write_bytes(theirs)
-    git(desk.checkout, "add", "-A")
-    assert desk.pq("continue").code == 0
-
-    assert (place.read_bytes() if place.exists() else None) == theirs
-    stands_at(desk, "high.patch")
 
 
 def test_what_files_can_t_say_changes_nothing(desk: World) -> None:
@@ -365,33 +417,161 @@ def test_what_files_can_t_say_changes_nothing(desk: World) -> None:
     assert content(desk) == before
 
 
-@pytest.mark.parametrize("words", [("continue",), ("abort",), ("float", "a")])
-def test_killed_anywhere_it_can_be_gone_on_with(four: World, words: tuple[str, ...]) -> None:
-    """Killed in a stop, in going on or in taking back: the same words bring it to the same end."""
-    if words[0] != "float":
-        assert four.pq("float", "a").code == 3
+KINDS: dict[str, tuple[bytes | None, bytes | None, bytes | None, bytes | None]] = {
+    "modify/delete": (b"one\n", b"two\n", None, b"two\n"),
+    "delete/modify": (b"one\n", None, b"two\n", b"two\n"),
+    "binary": (b"\0one", b"\0two", b"\0three", b"\0two"),
+    "add/add": (None, b"one\n", b"two\n", b"<one\n|=two\n>"),
+    "no newline": (b"one", b"two", b"three", b"<two\n|one\n=three\n>"),
+    "CRLF": (b"one\r\n", b"two\r\n", b"three\r\n", b"<two\r\n|one\r\n=three\r\n>"),
+}
+"""What base, ours and theirs hold, and what is laid for the user; < | = > stand for the lines with markers."""
+
+
+def _in_conflict(world: World, name: str) -> Path:
+    """`low` makes base of ours, `high` makes theirs of base; without low, high meets ours."""
+    base, ours, theirs, _ = KINDS[name]
+    place = world.checkout / "k é.txt"
+    for now, label in ((ours, "first.patch"), (base, "low.patch"), (theirs, "high.patch")):
+        git(world.checkout, "rm", "-q", "--cached", "--ignore-unmatch", "k é.txt")
+        place.unlink(missing_ok=True)
+        if now is not None:
+            place.write_bytes(now)
+            git(world.checkout, "add", "k é.txt")
+        if now is not None or label != "first.patch":
+            assert world.pq("refresh", "-z", label).code == 0
+    return place
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_conflict_waits_and_is_settled(desk: World, name: str) -> None:
+    base, ours, theirs, laid = KINDS[name]
+    place = _in_conflict(desk, name)
+
+    stopped = desk.pq("delete", "low")
+
+    ending = b"\r\n" if name == "CRLF" else b"\n"
+    marks = {
+        b"<": b"<<<<<<< what stands here",
+        b"|": b"||||||| what patch high.patch changed",
+        b"=": b"=======",
+        b">": b">>>>>>> patch high.patch",
+    }
+    assert laid is not None
+    for mark, line in marks.items():
+        laid = laid.replace(mark, line + ending)
+    assert (stopped.code, place.read_bytes()) == (3, laid)
+    sides = [(int(line.split()[2]), line.split()[1]) for line in git(desk.checkout, "ls-files", "--unmerged").splitlines()]
+    assert sides == [(number, blob_id(side)) for number, side in enumerate((base, ours, theirs), 1) if side is not None]
+    whole = b"<<<<" not in laid
+    assert ("k é.txt holds one side of it: git add or git rm" in stopped.err) is whole
+    still = desk.pq("continue")
+    assert (still.code, "nobody has said what k é.txt is to be" in still.err) == (3, whole)
+
+    if theirs is None:
+        git(desk.checkout, "rm", "-q", "k é.txt")
+    else:
+        place.write_bytes(theirs)
+        git(desk.checkout, "add", "-A")
+    assert desk.pq("continue").code == 0
+
+    assert (place.read_bytes() if place.exists() else None) == theirs
+    stands_at(desk, "high.patch")
+
+
+def test_a_text_with_markers_of_its_own(four: World) -> None:
+    """One that tells of conflicts, as pq's documents do: what counts is what the conflict brought."""
+    own = "<<<<<<< what stands here\n>>>>>>> patch d.patch\n"
+    change(four, 30, own.rstrip("\n"))
+    assert four.pq("refresh", "b").code == 0
+    assert four.pq("float", "a").code == 3
+
+    assert four.pq("continue").code == 3
+    text = (four.checkout / "f.txt").read_text()
+    (four.checkout / "f.txt").write_text(text.replace(MARKED, "line 4\nd alone\nline 6\n"))
+    assert four.pq("continue").code == 0
+
+    stands_at(four, "a.patch")
+
+
+def test_add_says_that_a_file_is_settled(four: World) -> None:
+    """Whatever stands in it."""
+    assert four.pq("delete", "a").code == 3
+
+    assert four.pq("add", "f.txt").out == "File f.txt added\n"
+    assert git(four.checkout, "ls-files", "--unmerged") == ""
+    assert four.pq("continue").code == 0
+
+    assert "+<<<<<<< what stands here\n" in patch(four, "d.patch")
+
+
+def test_what_only_looks_says_that_a_command_waits(four: World) -> None:
+    four.pq("float", "a")
+    for words in (("files",), ("next",), ("graph",), ("annotate", "f.txt"), ("show",), ("header", "-e")):
+        said = four.pq(*words)
+        assert (said.code, said.err.splitlines()[0]) == (5, "pq: pq float a stopped at a conflict"), words
+    settle(four, "d alone\n")
+    git(four.checkout, "commit", "-q", "-a", "-m", "settled")
+
+    assert four.pq("status").code == 0
+    assert four.pq("top").err.splitlines()[0] == "pq: pq float a stopped at a conflict"
+    assert four.pq("continue").code == 0
+    stands_at(four, "a.patch")
+
+
+@pytest.mark.parametrize("kind", ["text", "binary", "modify/delete"])
+@pytest.mark.parametrize("command", ["stop", "continue", "abort"])
+def test_killed_anywhere_it_can_be_gone_on_with(four: World, command: str, kind: str) -> None:
+    """The same words bring it to the same end, and no conflict is taken for settled that nobody settled."""
+    words: tuple[str, ...] = ("float", "a")
+    if kind != "text":
+        place = _in_conflict(four, kind)
+        words = ("float", "low")
+    (four.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\n")
+    if command != "stop":
+        assert four.pq(*words).code == 3
+        words = (command,)
+    if command == "continue" and kind == "text":
         settle(four, "d alone\n")
+    elif command == "continue":
+        place.write_bytes(b"\0settled")
     kept = four.root / "kept"
     shutil.copytree(four.queue, kept, symlinks=True)
-    assert four.pq(*words).code == (3 if words[0] == "float" else 0)
-    wanted = content(four)
-    points = 0
-    _set_back(kept, four.queue)
+    assert four.pq(*words).code == (3 if command == "stop" else 0)
+    wanted, points = content(four), 0
+    set_back(kept, four.queue)
 
-    for point in deaths(words, four.queue, signal.SIGKILL, step=3):
+    for point in deaths(words, four.queue, signal.SIGKILL, step=4):
         points += 1
-        if words[0] == "float":
-            four.pq("status")
-            if git(four.checkout, "for-each-ref", "refs/pq/stopped") == "":
-                assert four.pq(*words).code == 3, point
-        elif four.pq(*words).code != 0:
-            assert content(four) == wanted, point  # it was done already
-        now = content(four)
-        assert now == wanted, point
-        _set_back(kept, four.queue)
-    assert points > 10
+        assert four.pq("status").code == 0
+        if content(four) != wanted:
+            assert four.pq(*words).code == (3 if command == "stop" else 0), point
+        assert content(four) == wanted, point
+        if command == "stop":
+            assert four.pq("continue").code == 3, point
+        set_back(kept, four.queue)
+    assert points > 5
 
 
-def _set_back(kept: Path, queue: Path) -> None:
-    shutil.rmtree(queue)
-    shutil.copytree(kept, queue, symlinks=True)
+def test_killed_behind_the_conflict_and_rejected_then_it_waits_again(four: World) -> None:
+    """The answer can be changed still."""
+    assert four.pq("delete", "a").code == 3
+    settle(four, "d alone\n")
+    kept = four.root / "kept"
+    shutil.copytree(four.queue, kept, symlinks=True)
+    reached = False
+    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=3):
+        said = four.pq("status").out
+        if "it is settled; pq continue goes on" in said:
+            reached = True
+            (four.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\nexit 1\n")
+            rejected = four.pq("continue")
+            assert (rejected.code, "pq delete a waits again at its conflict, as you settled it" in rejected.err) == (4, True)
+            assert "d alone\n" in (four.checkout / "f.txt").read_text()
+            (four.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\n")
+            change(four, 5, "d, better")
+            assert four.pq("continue").code == 0
+            assert "+d, better\n" in patch(four, "d.patch")
+            break
+        set_back(kept, four.queue)
+    assert reached

@@ -41,6 +41,7 @@ _NAMES = {
     "scandir",
     "set_target",
     "create",
+    "git_index_write",
     "fork_exec",
 }
 
