@@ -102,6 +102,13 @@ def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground
     return outcome if isinstance(outcome, Failed) else tree.with_changes(outcome.changes).oid
 
 
+def stands(workspace: Workspace, layer: Layer) -> bool:
+    """Whether the file of a patch says where it stands: its text alone makes the same of what is below it."""
+    tree = GitTree(workspace.checkout.objects, layer.before)
+    outcome = apply_patch(tree, workspace.parse(layer.entry, layer.content))
+    return not isinstance(outcome, Failed) and tree.with_changes(outcome.changes).oid == layer.tree
+
+
 def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tuple[str, str]] = ()) -> Patch:
     """What differs between two trees, as a patch."""
     return patch_reader.read(diff(objects, before, after, renames=renames), file="the edits")

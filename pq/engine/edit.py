@@ -36,12 +36,15 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
 
 @stoppable
 def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Outcome | Halt:
-    """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs."""
+    """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs.
+
+    Without edits a patch is written anew that only pq can place where it stands: it took fuzz, or a three-way merge.
+    """
     name = applied(workspace, patch)
     number = workspace.stack.applied.index(name)
     old = layers(workspace, number)
     edited = edits(workspace, paths)
-    if edited == _head_tree(workspace):
+    if edited == _head_tree(workspace) and (paths or carry.stands(workspace, old[0])):
         tell(events.Refreshed(name, changed=False))
         return Outcome.DONE
     made = refreshed(workspace, old, edited)

@@ -10,6 +10,7 @@ pushing them all does.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -29,6 +30,7 @@ EXAMPLES, STEPS = 50, 40
 NUMBERS = st.integers(0, 7)
 PLACES = st.integers(0, LINES - 1)
 HOW = st.sampled_from(["replace", "insert"])
+_TOKEN = re.compile(rb"token \d+\.")
 
 
 class Machine(RuleBasedStateMachine):
@@ -44,6 +46,7 @@ class Machine(RuleBasedStateMachine):
         self.world = World(self.folder)
         self.written: set[str] = set()
         self.dropped: set[str] = set()
+        self.described: set[str] = set()
         self.before: list[tuple[dict[str, bytes], dict[str, bytes]]] = []
         self.typed = False
         self.count = 0
@@ -180,6 +183,7 @@ class Machine(RuleBasedStateMachine):
             self.typed_text.write_text(f"{before}token {self.count}.\n")
             if self._moves("header", "-e", *chosen).code == 0:
                 self.written.add(f"token {self.count}.\n")
+                self.described.add(f"token {self.count}.\n")
 
     @rule()
     def fork(self) -> None:
@@ -261,6 +265,7 @@ class Machine(RuleBasedStateMachine):
         after = self._files(aside=False)
         assert all(after.get(name) in (files.get(name), before_files.get(name)) for name in touched)
         assert self.typed or after == before_files
+        self.dropped |= self.described - self._tokens()  # a text goes with its undo, an edit stays one
         self.typed = True  # what an earlier operation left is not known any more
 
     @precondition(lambda self: self.before)
@@ -290,6 +295,8 @@ class Machine(RuleBasedStateMachine):
         if "Unrefreshed" in world.pq("status").out:
             assert world.pq("refresh", "-z", "last.patch").code == 0
         applied, full = self._applied(), self._files(aside=True)
+        for name in applied:
+            assert world.pq("refresh", name).code == 0  # so that one that was merged says where it stands
         for name in ("apply", "quilt"):
             git(world.upstream, "checkout", "-q", "-f", "v1")
             git(world.upstream, "clean", "-qfdx")
@@ -421,15 +428,9 @@ class Machine(RuleBasedStateMachine):
         return {f"{name}/{path}": content for name, place in kept.items() for path, content in snapshot(place).items()}
 
     def _tokens(self) -> set[str]:
-        """The user's lines that stand in the checkout, or that a patch of the series adds or takes away."""
-        found = {
-            f"token {part.split(b'.')[0].decode()}.\n"
-            for content in self._files(aside=True).values()
-            for part in content.split(b"token ")[1:]
-        }
-        for content in self._queue().values():
-            found |= {f"token {part.split(b'.')[0].decode()}.\n" for part in content.split(b"token ")[1:]}
-        return found
+        """The user's lines that stand in the checkout, in the text of a patch, or that one adds or takes away."""
+        said = [line for text in self._queue().values() for line in text.split(b"\n") if not line.startswith(b" ")]
+        return {token.decode() + "\n" for text in (*self._files(aside=True).values(), *said) for token in _TOKEN.findall(text)}
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -39,6 +39,26 @@ def test_refresh_twice_changes_nothing(three: World) -> None:
     assert (said.code, said.out) == (0, "Patch c.patch is unchanged\n")
 
 
+def test_a_patch_that_was_merged_is_written_anew(three: World) -> None:
+    """Its text no longer says where it stands; another tool could not tell."""
+    assert three.pq("pop", "2").code == 0
+    change(three, 12, "beside b")
+    assert three.pq("refresh", "-z", "d.patch").code == 0
+    assert three.pq("push", "-a").code == 0
+    text, full = patch(three, "b.patch"), three.files()
+
+    assert three.pq("refresh", "b").out == "Refreshed patch b.patch\n"
+
+    assert " line 12\n" in text
+    assert " beside b\n" in patch(three, "b.patch")
+    assert three.files() == full
+    stands_at(three, "c.patch")
+    assert three.pq("refresh", "b").out == "Patch b.patch is unchanged\n"
+    assert three.pq("refresh", "c").out == "Patch c.patch is unchanged\n"
+    for name in ("a", "d", "b", "c"):
+        git(three.upstream, "apply", str(three.queue / "patches" / f"{name}.patch"))
+
+
 def test_others_tools_read_what_refresh_writes(three: World) -> None:
     """Law 7: git apply, patch and git am make the same of them."""
     full = three.files()
