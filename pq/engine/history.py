@@ -113,7 +113,7 @@ def _tell_unchecked(workspace: Workspace, before: State, after: State, tell: Tel
 
     with contextlib.suppress(PqError):
         stack = workspace.checkout.stack(after.head, workspace.pin_commit)
-        if not stack or before.files == after.files:
+        if not stack or before.head == after.head or before.files == after.files:
             return
         below = workspace.checkout.read_commit(stack[-1].commit.parents[0]).tree
         if not Gate(workspace, tell).passed(below, stack[-1].commit.tree, final=True):
