@@ -41,8 +41,7 @@ def redo_command(settings: Settings, count: int) -> None:
 @click.pass_obj
 def repair_command(settings: Settings, prefer: str | None) -> int:
     """Bring commits and patch files together, after plain git on the branch or an edit of the file of an applied patch."""
-    chosen = repair.Prefer(prefer) if prefer is not None else None
-    return EXIT_CODES[repair.repair(settings.workspace(), settings.report, prefer=chosen)]
+    return EXIT_CODES[repair.repair(settings.workspace(), settings.report, prefer=prefer)]
 
 
 @click.command("continue", cls=Command)

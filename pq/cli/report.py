@@ -280,7 +280,7 @@ def _stopped(stopped: events.Stopped) -> list[str]:
 
 
 def _one_side(paths: Sequence[str]) -> list[str]:
-    said = "git add or git rm says what it is to be; git checkout --ours, or --theirs, puts one side there"
+    said = "pq add, or git rm, says that it is to be so; git checkout --theirs puts the other side there"
     return [f"  {path} holds one side of it: {said}" for path in paths]
 
 
@@ -306,7 +306,7 @@ def status_lines(status: Status) -> list[str]:
     if (stopped := status.stopped) is not None:
         what = "the edits" if stopped.patch is None else f"patch {stopped.patch}"
         lines.append(f"Stopped at a conflict: pq {stopped.command}, of {what} in {', '.join(stopped.files)}")
-        lines.append("hint: it is settled; pq continue goes on" if stopped.settled else f"hint: {events.GO_ON}")
+        lines.append(f"hint: {events.SETTLED if stopped.settled else events.GO_ON}")
     unchecked = [patch.name for patch in applied if not patch.checked] if stopped is None else []
     if stopped is None and applied and not unchecked:
         lines.append("All applied patches passed the checks")

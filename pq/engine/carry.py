@@ -54,7 +54,7 @@ def carry(workspace: Workspace, layers: Sequence[Layer], ground: str, *, goal: s
         renamed = renames(workspace.parse(layer.entry, layer.content)) if layer.before != ground else ()
         tree = carry_change(workspace, layer.entry.name, layer.before, layer.tree, ground, renames=renamed)
         if goal not in (None, tree) and layer is layers[-1]:
-            known = isinstance(tree, Conflict) or workspace.settled
+            known = isinstance(tree, Conflict) or workspace.resumed is not None
             tree = goal if known and goal is not None else Conflict(layer.entry.name, layer.before, layer.tree, ground)
         if isinstance(tree, Conflict):
             return replace(tree, below=tuple(carried))
@@ -70,8 +70,9 @@ def carry_change(
     """The tree that a patch, or the edits (None), made of `before`, made of `ground` instead. What is there already is left out."""
     if before == ground:
         return tree
-    if (settled := (workspace.settled or {}).get((before, tree, ground))) is not None:
-        return settled
+    known = workspace.resumed.known if workspace.resumed is not None else {}
+    if (before, tree, ground) in known:
+        return known[before, tree, ground]
     change = as_patch(workspace.checkout.objects, before, tree, renames=renames)
     outcome = apply_on(workspace, change, made_for=before, ground=ground)
     if isinstance(outcome, Failed) and (left := without(change, outcome, Reason.LANDED)) != change:

@@ -14,7 +14,7 @@ from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan, carry_out, layers
-from pq.engine.stop import Halt, stoppable
+from pq.engine.stop import Halt, decide, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, ParseError, PqError
 from pq.repo.operations import State
@@ -193,15 +193,18 @@ def header(workspace: Workspace, given: str | None) -> bytes:
 
 
 def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, ...]:
-    """Make new files known to git, so that a refresh takes them; those that were not known."""
+    """Make new files known to git, so that a refresh takes them, and files in conflict what they are to be; which these were."""
     with workspace.locked(tell, stopped=True):
         if outside := [path for path in paths if path_fault(path)]:
             raise PqError(f"{outside[0]} is no file of the checkout", hint="name files below it")
         nodes = workspace.checkout.mover.worktree.edited(paths)
         if missing := [path for path, node in nodes.items() if node is None]:
             raise PqError(f"{missing[0]} is no file of the checkout", hint="write it first; a folder is added file by file")
+        decided = decide(workspace, nodes)
         workspace.checkout.objects.flush()
-        return workspace.checkout.mover.worktree.make_known({path: node for path, node in nodes.items() if node is not None})
+        return decided + workspace.checkout.mover.worktree.make_known(
+            {path: node for path, node in nodes.items() if node is not None}
+        )
 
 
 @stoppable
@@ -248,11 +251,18 @@ def among(found: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
 
 def edits(workspace: Workspace, paths: Collection[str]) -> str:
     """The tree of the checkout's files with what is unrefreshed, or with as much of it as stands at these paths or below them."""
+    if workspace.resumed is not None:
+        return workspace.resumed.before.files
     edited = workspace.checkout.unrefreshed()
     if paths:
         _require_known(workspace, paths)
         edited = among(edited, paths)
-    workspace.checkout.require_merged(edited)
+    if unmerged := workspace.checkout.unmerged(edited):
+        workspace.require_no_stop()
+        raise NotClean(
+            f"there is a conflict in {', '.join(unmerged)}",
+            hint=f"settle it, then git -C {workspace.checkout.root} add {' '.join(unmerged)}",
+        )
     nodes = workspace.checkout.mover.worktree.edited(edited)
     return workspace.checkout.objects.edit(_head_tree(workspace), nodes)
 

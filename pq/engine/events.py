@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 GO_ON = "settle it in the files, then pq continue; pq abort takes the command back"
 """The way out of a conflict."""
+SETTLED = "it is settled: pq continue goes on, pq abort gives the command up"
+"""The way out where a command was interrupted behind one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,13 +54,13 @@ class Prefer(enum.StrEnum):
 
 
 @stoppable
-def repair(workspace: Workspace, tell: Tell, *, prefer: Prefer | None) -> Outcome | Halt:
+def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Outcome | Halt:
     """Bring commits and files together. Raises NotClean where that takes a decision."""
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
     found = _Found(workspace.series)
     raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
     for commit in raw:
-        step = _settled(workspace, found, commit, tree, prefer)
+        step = _settled(workspace, found, commit, tree, Prefer(prefer) if prefer is not None else None)
         if isinstance(step, Conflict):
             return Halt(0, replace(step, below=found.layers))
         found = step

@@ -6,6 +6,7 @@ it did not. So nothing of the command's own state is kept, and what it does behi
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 
 from pq.engine import conflicts, edit, events, history, reorder, repair, stop
@@ -13,6 +14,7 @@ from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo
+from pq.repo.commits import Commit
 from pq.repo.operations import State
 from pq.repo.stops import Stop
 from pq.repo.worktree import Unmerged
@@ -23,41 +25,29 @@ COMMANDS = (edit, reorder, repair)
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """The checkout in a stop as it is, where the command began with what else was done since, and the tree that the conflict has become.
-
-    `above`: the branch is where the stop left it, or at commits made on top.
-    """
+    """The checkout in a stop as it is, where the command began with what the user has done beside it, and what the conflict has become."""
 
     now: State
     began: State
     answer: str
-    above: bool
 
 
 def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool) -> Outcome:
     """Go on with the command that waits. Raises NothingToDo where there is none."""
     with workspace.locked(tell, stopped=True):
         found = _require_stop(workspace)
-        if found.answer is None:  # else it was interrupted between the conflict and its end
+        if found.answer is None:
             here = _look(workspace, found)
-            if not here.above:
-                raise NotClean(
-                    "The branch was moved by other means since the conflict",
-                    hint=f"pq abort takes the command back; git -C {workspace.checkout.root} reset --soft {found.laid.head[:12]} puts the branch back",
-                )
-            if still := _open(workspace, found):
+            _require_above(workspace, found.laid.head, "since the conflict")
+            if still := _open(workspace, found, here, allow_empty=allow_empty):
                 tell(still)
-                return Outcome.CONFLICT
-            if here.answer == workspace.checkout.read_commit(found.laid.head).tree and not allow_empty:
-                tell(events.NothingLeft(found.patch))
                 return Outcome.CONFLICT
             found = replace(found, answer=here.answer)
             history.step(workspace, here.now, here.began, found)
+        else:  # it was interrupted between the conflict and its end
+            _require_above(workspace, found.before.head, "since the conflict was settled", exactly=True)
         try:
-            return stop.run(replace(workspace, title=found.call.title, settled=found.known), found.call, tell)
-        except NotClean as error:
-            error.hint = "it was as the command wants it when that began; put it back so"
-            raise
+            return stop.run(replace(workspace, title=found.call.title, resumed=found), found.call, tell)
         finally:
             if workspace.stop == found:
                 _wait_again(workspace, found, tell)
@@ -82,41 +72,88 @@ def _require_stop(workspace: Workspace) -> Stop:
     return found
 
 
+def _require_above(workspace: Workspace, head: str, since: str, *, exactly: bool = False) -> None:
+    """Raise NotClean where the branch does not stand on a commit any more, or is not at it."""
+    checkout = workspace.checkout
+    if workspace.head != head and (exactly or checkout.merge_base(workspace.head, head) != head):
+        raise NotClean(
+            f"The branch was moved by other means {since}",
+            hint=f"pq abort takes the command back; git -C {checkout.root} reset --soft {head[:12]} puts the branch back",
+        )
+
+
 def _wait_again(workspace: Workspace, found: Stop, tell: Tell) -> None:
-    """Lay the conflict anew, as it was settled, since the command did not come to its end."""
+    """Lay the conflict anew, as it was settled, since the command did not come to its end. Where edits are in the way, the answer is kept."""
     assert found.answer is not None
-    laid = replace(found.laid, files=found.answer)
-    history.step(workspace, found.before, laid, replace(found, laid=laid, answer=None))
-    tell(events.WaitsAgain(found.call.title))
+    nodes = {path: workspace.checkout.objects.node(found.answer, path) for path in found.files}
+    laid = State(found.laid.head, found.answer)
+    with contextlib.suppress(NotClean):
+        history.step(workspace, found.before, laid, replace(found, files=nodes, laid=laid, answer=None, decided=frozenset(nodes)))
+        tell(events.WaitsAgain(found.call.title))
 
 
 def _look(workspace: Workspace, found: Stop) -> _Here:
-    """Take what stands in the files of the patch. What else was edited or committed since is left as an edit, or `step` refuses to move."""
-    checkout, objects = workspace.checkout, workspace.checkout.objects
+    """Tell apart what is the answer, what is the command's own, and what the user has done beside it. The files of the three are disjoint.
+
+    The answer is what stands in the files of the patch. Other files that the stop laid are the command's: raises NotClean where somebody
+    changed one. All else is the user's, and stays: what was committed becomes an edit.
+    """
+    checkout, objects, worktree = workspace.checkout, workspace.checkout.objects, workspace.checkout.mover.worktree
     head, laid = (checkout.read_commit(oid) for oid in (workspace.head, found.laid.head))
-    above = checkout.stands_on(head.oid, laid.oid)
-    own = checkout.mover.edits(found.laid).keys() | found.files.keys()
-    nodes = checkout.mover.worktree.edited(sorted(own))
-    moved = own | objects.difference(found.before.files, found.laid.files).keys()
-    committed = objects.difference(laid.tree, head.tree).keys() - moved if above else ()
-    others = checkout.mover.worktree.edited(sorted(committed))
-    files = found.laid.files if above else head.tree
-    unmerged = dict.fromkeys(checkout.mover.worktree.unmerged(), Unmerged(None, None, None))
+    answers = checkout.mover.edits(found.laid).keys() | found.files.keys()
+    own = objects.difference(found.before.files, found.laid.files).keys() - answers
+    committed = _committed(workspace, head, laid)
+    now = {
+        kind: worktree.edited(sorted(paths))
+        for kind, paths in (("answers", answers), ("own", own), ("others", committed - answers - own))
+    }
+    as_laid = {path: (objects.node(found.laid.files, path), objects.node(head.tree, path)) for path in own}
+    changed = {path for path, node in now["own"].items() if node not in as_laid[path]} | (committed & own)
+    changed |= {path for path in now["others"] if any(_is_above(path, each) or _is_above(each, path) for each in own | answers)}
+    if changed:
+        shown = " ".join(sorted(changed))
+        raise NotClean(
+            f"{', '.join(sorted(changed))}: changed since the conflict, and the command that waits changes that as well",
+            hint=f"copy it elsewhere, and git -C {checkout.root} restore -s {laid.oid[:12]} {shown}, or remove what git does not know",
+        )
+    unmerged = dict.fromkeys(worktree.unmerged() & answers, Unmerged(None, None, None))
     return _Here(
-        State(head.oid, objects.edit(files, {**nodes, **others}), conflicts=unmerged),
-        replace(found.before, files=objects.edit(found.before.files, others)),
-        objects.edit(laid.tree, nodes),
-        above,
+        State(head.oid, objects.edit(head.tree, now["own"] | now["answers"] | now["others"]), conflicts=unmerged),
+        replace(found.before, files=objects.edit(found.before.files, now["others"])),
+        objects.edit(laid.tree, now["answers"]),
     )
 
 
-def _open(workspace: Workspace, found: Stop) -> events.Open | None:
-    """The files of which nobody has decided yet."""
-    worktree, objects = workspace.checkout.mover.worktree, workspace.checkout.objects
-    nodes, entries = worktree.edited(found.files), worktree.entries(found.files)
-    merged = {path for path, entry in entries.items() if not isinstance(entry, Unmerged)}
-    told = {path for path in merged if entries[path] == nodes[path]}  # by git add, or git rm
-    left = [path for path in found.files if path not in told]
-    marked = tuple(path for path in left if conflicts.is_marked(objects, found, path, nodes[path]))
-    whole = tuple(path for path in left if path not in {*merged, *marked} and nodes[path] in (found.files[path], None))
-    return events.Open(marked, whole) if marked or whole else None
+def _committed(workspace: Workspace, head: Commit, laid: Commit) -> set[str]:
+    """The files that were changed by commits made since the stop."""
+    objects = workspace.checkout.objects
+    base = workspace.checkout.read_commit(workspace.checkout.merge_base(head.oid, laid.oid))
+    made = objects.difference(base.tree, head.tree)
+    return {path for path, (_, new) in made.items() if new != objects.node(laid.tree, path)}
+
+
+def _is_above(path: str, other: str) -> bool:
+    return other.startswith(f"{path}/")
+
+
+def _open(workspace: Workspace, found: Stop, here: _Here, *, allow_empty: bool) -> events.Open | events.NothingLeft | None:
+    """What nobody has decided yet; None where all is settled."""
+    checkout, objects = workspace.checkout, workspace.checkout.objects
+    worktree = checkout.mover.worktree
+    answers = checkout.mover.edits(found.laid).keys() | found.files.keys()
+    nodes, entries = worktree.edited(sorted(answers)), worktree.entries(sorted(answers))
+    head = checkout.read_commit(workspace.head).tree
+    staged = {path for path in found.files if nodes[path] == entries[path]}
+    decided = {path for path in staged if nodes[path] != objects.node(head, path)}  # else it may as well be a reset
+    decided |= {path for path in found.decided if nodes[path] == found.files[path]}
+    marked = tuple(path for path in sorted(answers - decided) if conflicts.is_marked(objects, found, path, nodes[path]))
+    committed = staged if workspace.head != found.laid.head else set()
+    left = [path for path in found.files if path not in {*decided, *committed, *marked}]
+    whole = tuple(
+        path for path in left if nodes[path] == found.files[path] or (nodes[path] is None and entries[path] is not None)
+    )
+    if marked or whole:
+        return events.Open(marked, whole)
+    nothing = here.answer == checkout.read_commit(found.laid.head).tree
+    asked = nothing and not allow_empty and not (found.decided and here.answer == found.laid.files)
+    return events.NothingLeft(found.patch) if asked else None

@@ -42,7 +42,8 @@ def layers(workspace: Workspace, start: int = 0) -> tuple[Layer, ...]:
     workspace.require_order()
     workspace.require_own()
     if edited := workspace.edited():
-        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint="pq repair applies the files as they are now")
+        way_out = "pq repair applies the files as they are now" if workspace.resumed is None else "put its file back as it was"
+        raise NotClean(f"Patch {edited[0]} was changed since it was pushed", hint=way_out)
     found = []
     before = ground(workspace, start)
     for applied in workspace.applied[start:]:

@@ -61,8 +61,8 @@ def read(workspace: Workspace) -> Status:
     """Look, without changing anything."""
     queue = workspace.queue
     stop = workspace.stop
-    if stop is not None and stop.answer is None:
-        workspace = replace(workspace, at=stop.laid.head)  # whatever was committed since
+    if stop is not None:  # whatever was committed since
+        workspace = replace(workspace, at=stop.laid.head if stop.answer is None else stop.before.head)
     missing = tuple(entry.name for entry in workspace.series.entries if not queue.patch_file(entry.name).is_file())
     edited = tuple(name for name in workspace.edited() if name not in missing) if stop is None else ()
     return Status(

@@ -6,6 +6,7 @@ What is kept is the command, and what was settled (pq.repo.stops); pq.engine.res
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec
@@ -16,8 +17,9 @@ from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.rewrite import Plan
 from pq.engine.workspace import Workspace
+from pq.repo import stops
 from pq.repo.operations import State
-from pq.repo.stops import Call, Stop
+from pq.repo.stops import STOPPED, Call, Nodes, Stop
 
 P = ParamSpec("P")
 
@@ -47,7 +49,8 @@ def stoppable(
     @functools.wraps(body)
     def command(workspace: Workspace, tell: Tell, /, *_: P.args, **arguments: P.kwargs) -> Outcome:
         with workspace.locked(tell):
-            return run(workspace, Call(workspace.title, body.__name__, arguments), tell)
+            said = json.loads(json.dumps(arguments))  # as a command that goes on has them
+            return run(workspace, Call(workspace.title, body.__name__, said), tell)
 
     return command
 
@@ -56,6 +59,18 @@ def run(workspace: Workspace, call: Call, tell: Tell) -> Outcome:
     """Do what the command says, or stop at the conflict that it comes to."""
     found = BODIES[call.name](workspace, tell, **call.arguments)
     return found if isinstance(found, Outcome) else _stop(workspace, found, call, tell)
+
+
+def decide(workspace: Workspace, nodes: Nodes) -> tuple[str, ...]:
+    """Keep that the conflict that a command waits at is settled in these of its files; which these are."""
+    found = workspace.stop
+    paths = tuple(path for path in nodes if found is not None and path in found.files)
+    if found is not None and paths:
+        files = {**found.files, **{path: nodes[path] for path in paths}}
+        decided = replace(found, files=files, decided=found.decided | set(paths))
+        workspace.checkout.mover.worktree.switch_index({path: nodes[path] for path in paths})
+        workspace.checkout.set_ref(STOPPED + workspace.queue.series_name, stops.write(workspace.checkout.objects, decided))
+    return paths
 
 
 def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
@@ -72,7 +87,8 @@ def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
     _require_apart(workspace, before, laid)
     files = {path: objects.node(marked.tree, path) for path in marked.files}
     carried = (conflict.before, conflict.tree, conflict.ground)
-    history.step(workspace, before, laid, Stop(call, workspace.settled or {}, conflict.patch, carried, files, before, laid))
+    known = workspace.resumed.known if workspace.resumed is not None else {}
+    history.step(workspace, before, laid, Stop(call, known, conflict.patch, carried, files, before, laid))
     below = workspace.stack.applied[: halt.number] if halt.number else ()
     workspace.remember(head.oid, [*below, *(layer.entry.name for layer in conflict.below)])
     whole = tuple(path for path in files if path not in marked.marked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from pq.repo import checkout, commits, stops
 from pq.repo.checkout import Checkout
 from pq.repo.commits import PatchCommit
 from pq.repo.operations import State
-from pq.repo.stops import STOPPED, Carried, Stop
+from pq.repo.stops import STOPPED, Stop
 
 if TYPE_CHECKING:
     from pq.core.patch import Patch
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 class Workspace:
     """One queue and its checkout. `title` is what `pq log` calls the operation that is made of the command.
 
-    `settled`: the command goes on from a conflict, and these trees were made by hand where patches did not fit. `at` is the commit that
-    the stack ends at; None: the branch's.
+    `resumed`: the command goes on from there. `at` is the commit that the stack ends at; None: the branch's.
     """
 
     queue: Queue
     title: str = ""
-    settled: Mapping[Carried, str] | None = None
+    resumed: Stop | None = None
     at: str | None = None
 
     @property
@@ -148,9 +147,15 @@ class Workspace:
             raise
 
     def require_no_stop(self) -> None:
-        """Raise NotClean where a command waits at a conflict, unless it is this one."""
-        if self.settled is None and (stop := self.stop) is not None:
-            raise NotClean(f"pq {stop.call.title} stopped at a conflict", hint=events.GO_ON)
+        """Raise NotClean where a command waits at a conflict, in this series or in the one that the checkout stands on."""
+        if self.resumed is not None:
+            return
+        for series in {self.queue.series_name: None, self.checkout.series_on: None}:
+            kept = self.checkout.ref(f"{STOPPED}{series}")
+            if series is not None and kept is not None:
+                stop = stops.read(self.checkout.objects, kept)
+                hint = events.GO_ON if stop.answer is None else events.SETTLED
+                raise NotClean(f"pq {stop.call.title} stopped at a conflict", hint=hint)
 
     def remember(self, commit: str, names: Sequence[str]) -> None:
         """Write down for `pq top` what is applied at a commit. Where that fails, `pq top` takes longer."""

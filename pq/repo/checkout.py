@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from pq.repo.worktree import Worktree
 
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
+_BRANCHES = "refs/heads/pq/"
 _OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
 _UNDER_WAY = {
     RepositoryState.REBASE: ("rebase", "--continue, or --abort"),
@@ -140,13 +141,9 @@ class Checkout:
         """The tracked files that are not what the top commit says."""
         return tuple(sorted(self._changed()))
 
-    def require_merged(self, paths: Collection[str]) -> None:
-        """Raise NotClean where there is a conflict in one of these files."""
-        if unmerged := sorted(self.mover.worktree.unmerged() & set(paths)):
-            raise NotClean(
-                f"there is a conflict in {', '.join(unmerged)}",
-                hint=f"settle it, then git -C {self.root} add {' '.join(unmerged)}",
-            )
+    def unmerged(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Which of these files git has in conflict."""
+        return tuple(sorted(self.mover.worktree.unmerged() & set(paths)))
 
     def _changed(self) -> dict[str, FileStatus]:
         ignored = FileStatus.WT_NEW | FileStatus.IGNORED
@@ -221,6 +218,12 @@ class Checkout:
         """Whether HEAD is on the branch of a series."""
         return self.repository.lookup_reference("HEAD").target == branch_of(series)
 
+    @property
+    def series_on(self) -> str | None:
+        """The series whose branch HEAD is on."""
+        name = str(self.repository.lookup_reference("HEAD").target)
+        return name.removeprefix(_BRANCHES) if name.startswith(_BRANCHES) else None
+
     def start_branch(self, series: str, commit: str) -> None:
         """Put HEAD on the branch of a series, made at `commit` if there is none, and lay its files. git refuses if edits are in the way."""
         self.objects.flush()
@@ -236,9 +239,12 @@ class Checkout:
         """The commits of a range, the oldest first. Raises PqError where git knows no such range."""
         return tuple(run("rev-list", "--reverse", "--topo-order", spec, "--", cwd=self.root).split())
 
-    def stands_on(self, commit: str, below: str) -> bool:
-        """Whether a commit is another one, or stands on it."""
-        return commit == below or self.repository.descendant_of(pygit2.Oid(hex=commit), pygit2.Oid(hex=below))
+    def merge_base(self, one: str, other: str) -> str:
+        """The commit that two commits have in common. Raises NotClean where there is none."""
+        found = self.repository.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=other))
+        if found is None:
+            raise NotClean(f"commit {one[:12]} has nothing in common with {other[:12]}", hint=_OTHER_PIN)
+        return str(found)
 
     def user(self) -> tuple[str, str] | None:
         """Name and address of git's user, if it is told who that is."""
@@ -272,7 +278,7 @@ class Checkout:
 
 def branch_of(series: str) -> str:
     """The branch of a series, as git names it in full."""
-    return f"refs/heads/pq/{series}"
+    return f"{_BRANCHES}{series}"
 
 
 def is_interrupted(root: Path) -> bool:

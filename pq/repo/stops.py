@@ -7,7 +7,8 @@ It is a commit under `refs/pq/stopped/<series>`, whose parents are the commits t
      "settled": [[<tree before>, <tree>, <ground>, <settled tree>], …],
      "patch": <that does not fit; null: the edits>, "carried": [<tree before>, <tree>, <ground>],
      "files": {<path with a conflict>: [<mode>, <id>] or null},
-     "before": [<commit>, <tree of the files>], "laid": [<commit>, <tree of the files>], "answer": <tree> or null}
+     "before": [<commit>, <tree of the files>], "laid": [<commit>, <tree of the files>], "answer": <tree> or null,
+     "decided": [<path that was settled as "files" has it>, …]}
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Stop:
     """A command that waits at a conflict of a patch (None: of the edits), and what was settled before it came to that.
 
     `files` are those with a conflict, as they were laid. `before` is where the command began, `laid` what it waits in. `answer` is the
-    tree that the user made of the conflict; while there is one, the checkout is as before the command.
+    tree that the user made of the conflict; while there is one, the checkout is as before the command. `decided` are files of
+    which somebody has said that they are to be as they are laid.
     """
 
     call: Call
@@ -53,6 +55,7 @@ class Stop:
     before: State
     laid: State
     answer: str | None = None
+    decided: frozenset[str] = frozenset()
 
     @property
     def known(self) -> Mapping[Carried, str]:
@@ -73,6 +76,7 @@ def write(objects: Objects, stop: Stop) -> str:
         "before": [stop.before.head, stop.before.files],
         "laid": [stop.laid.head, stop.laid.files],
         "answer": stop.answer,
+        "decided": sorted(stop.decided),
     }
     trees = {tree for carried, settled in stop.known.items() for tree in (*carried, settled)}
     trees |= {*stop.carried, stop.before.files, stop.laid.files}
@@ -98,4 +102,5 @@ def read(objects: Objects, oid: str) -> Stop:
         State(*said["before"]),
         State(*said["laid"]),
         said["answer"],
+        frozenset(said["decided"]),
     )

@@ -30,6 +30,7 @@ class Unmerged:
     theirs: Node | None
 
 
+_EMPTY = blob_id(b"")
 Entry = Node | Unmerged | None
 """What the index holds at a path."""
 
@@ -149,7 +150,7 @@ class Worktree:
         """
         edited = index.diff_to_workdir(pygit2.enums.DiffOption.UPDATE_INDEX).deltas
         modified = (delta.old_file for delta in edited if delta.status == pygit2.enums.DeltaStatus.MODIFIED)
-        kept = [index[os.fsdecode(file.raw_path)] for file in modified]
+        kept = [index[os.fsdecode(file.raw_path)] for file in modified if str(file.id) != _EMPTY]  # of size 0: seen anyway
         for entry in kept:
             index.add(pygit2.IndexEntry(entry.path, entry.id, entry.mode))
         if kept:

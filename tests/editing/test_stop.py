@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -191,8 +192,14 @@ def test_a_file_of_the_user_s_where_another_patch_has_one_is_not_written_over(fo
 
     said = four.pq(ending)
 
-    assert (said.code, said.err.splitlines()[0]) == (5, "pq: unrefreshed changes are in the way: n.txt")
-    assert "stash" not in said.err
+    stood = git(four.checkout, "rev-parse", "HEAD")[:12]
+    assert (said.code, said.err.splitlines()) == (
+        5,
+        [
+            "pq: n.txt: changed since the conflict, and the command that waits changes that as well",
+            f"hint: copy it elsewhere, and git -C {four.checkout} restore -s {stood} n.txt, or remove what git does not know",
+        ],
+    )
     assert (four.checkout / "n.txt").read_text() == "mine\n"
     (four.checkout / "n.txt").unlink()
     assert four.pq(ending).code == 0
@@ -380,7 +387,7 @@ def test_a_queue_that_was_edited_meanwhile_is_said_and_it_waits_on(four: World) 
             "pq: pq delete a waits again at its conflict, as you settled it",
             "hint: settle it in the files, then pq continue; pq abort takes the command back",
             "pq: Patch b.patch was changed since it was pushed",
-            "hint: it was as the command wants it when that began; put it back so",
+            "hint: put its file back as it was",
         ],
     )
     (four.queue / "patches" / "b.patch").write_text(text)
@@ -464,7 +471,7 @@ def test_every_kind_of_conflict_waits_and_is_settled(desk: World, name: str) -> 
     sides = [(int(line.split()[2]), line.split()[1]) for line in git(desk.checkout, "ls-files", "--unmerged").splitlines()]
     assert sides == [(number, blob_id(side)) for number, side in enumerate((base, ours, theirs), 1) if side is not None]
     whole = b"<<<<" not in laid
-    assert ("k é.txt holds one side of it: git add or git rm" in stopped.err) is whole
+    assert ("k é.txt holds one side of it: pq add, or git rm, says" in stopped.err) is whole
     still = desk.pq("continue")
     assert (still.code, "nobody has said what k é.txt is to be" in still.err) == (3, whole)
 
@@ -541,7 +548,7 @@ def test_killed_anywhere_it_can_be_gone_on_with(four: World, command: str, kind:
     wanted, points = content(four), 0
     set_back(kept, four.queue)
 
-    for point in deaths(words, four.queue, signal.SIGKILL, step=4):
+    for point in deaths(words, four.queue, signal.SIGKILL, step=6):
         points += 1
         assert four.pq("status").code == 0
         if content(four) != wanted:
@@ -562,7 +569,7 @@ def test_killed_behind_the_conflict_and_rejected_then_it_waits_again(four: World
     reached = False
     for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=3):
         said = four.pq("status").out
-        if "it is settled; pq continue goes on" in said:
+        if "it is settled: pq continue goes on" in said:
             reached = True
             (four.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\nexit 1\n")
             rejected = four.pq("continue")
@@ -575,3 +582,217 @@ def test_killed_behind_the_conflict_and_rejected_then_it_waits_again(four: World
             break
         set_back(kept, four.queue)
     assert reached
+
+
+def test_the_options_of_the_command_hold_behind_the_conflict(three: World) -> None:
+    """An answer to one conflict is none to another question."""
+    change(three, 5, "d on a")
+    three.pq("refresh", "-z", "d.patch")
+    change(three, 30, "e")
+    three.pq("refresh", "-z", "e.patch")
+    change(three, 30, "by commit")
+    git(three.checkout, "commit", "-q", "-a", "--amend", "--no-edit")
+    for name, old, new in (("a", "+a 5", "+a five"), ("e", "+e", "+by file")):
+        text = patch(three, f"{name}.patch")
+        (three.queue / "patches" / f"{name}.patch").write_text(
+            text.replace(old, new).replace(text.splitlines()[1], "index 1..2 100644")
+        )
+    assert three.pq("repair", "--prefer", "file").code == 3
+    settle(three, "d on a five\n")
+
+    assert three.pq("continue").code == 0
+
+    assert "+by file\n" in patch(three, "e.patch")
+    stands_at(three, "e.patch")
+
+
+def test_edits_made_while_a_refresh_waits_do_not_change_what_it_was_asked(four: World) -> None:
+    change(four, 5, "edited")
+    assert four.pq("refresh", "a").code == 3
+    settle(four, "my answer\n")
+    change(four, 1, "x = 2", name="m.py")
+
+    assert four.pq("continue").code == 0
+
+    assert "+my answer\n" in patch(four, "a.patch")
+    assert git(four.checkout, "status", "--porcelain") == " M m.py\n"
+
+
+def test_what_was_amended_into_the_branch_stays_an_edit(four: World) -> None:
+    four.pq("float", "a")
+    settle(four, "d alone\n")
+    change(four, 1, "precious", name="m.py")
+    (four.checkout / "new.txt").write_text("new\n")
+    git(four.checkout, "add", "-A")
+    git(four.checkout, "commit", "-q", "--amend", "--no-edit")
+    assert four.pq("continue").code == 5
+
+    assert four.pq("abort").code == 0
+
+    assert git(four.checkout, "status", "--porcelain") == " M m.py\nA  new.txt\n"
+    assert (four.checkout / "m.py").read_text() == "precious\n"
+
+
+@pytest.mark.parametrize("when", ["before", "since"])
+@pytest.mark.parametrize("ending", ["continue", "abort"])
+def test_a_conflict_of_git_s_own_stays_one(four: World, ending: str, when: str) -> None:
+    change(four, 1, "x = 2", name="m.py")
+    git(four.checkout, "stash", "-q")
+    change(four, 1, "x = 3", name="m.py")
+    four.pq("refresh", "-z", "m.patch")
+    four.pq("sink", "m")
+
+    def pop() -> None:
+        subprocess.run(["git", "stash", "pop"], cwd=four.checkout, capture_output=True, check=False)
+        assert "UU m.py" in git(four.checkout, "status", "--porcelain")
+
+    if when == "before":
+        pop()
+    assert four.pq("float", "a").code == 3
+    settle(four, "d alone\n")
+    git(four.checkout, "add", "f.txt")
+    if when == "since":
+        pop()
+
+    assert four.pq(ending).code == 0
+
+    assert git(four.checkout, "status", "--porcelain") == "UU m.py\n"
+    assert four.pq("refresh", "-z", "x.patch").code == 5
+
+
+def test_a_reset_of_the_index_tells_nothing(desk: World) -> None:
+    """What stands there is what the branch has: that may be meant, and may not."""
+    place = _in_conflict(desk, "binary")
+    change(desk, 3, "three")
+    assert desk.pq("refresh", "high").code == 0
+    desk.pq("delete", "low")
+    git(desk.checkout, "reset", "-q")
+
+    assert desk.pq("continue").code == 3
+    git(desk.checkout, "add", place.name)
+    assert desk.pq("continue").code == 3
+    assert desk.pq("add", f".checkout/{place.name}").out == "File k é.txt added\n"
+    assert desk.pq("continue").code == 0
+
+    assert ("k é" in patch(desk, "high.patch"), "+three\n" in patch(desk, "high.patch")) == (False, True)
+    stands_at(desk, "high.patch")
+
+
+def test_what_the_command_changes_itself_can_t_be_committed_meanwhile(four: World) -> None:
+    (four.checkout / "p").write_text("p\n")
+    four.pq("add", "p")
+    change(four, 1, "x = 2", name="m.py")
+    assert four.pq("refresh", "-z", "e.patch").code == 0
+    four.pq("delete", "a")
+    settle(four, "d alone\n")
+    stood = git(four.checkout, "rev-parse", "HEAD")[:12]
+    change(four, 1, "x = 3", name="m.py")
+    (four.checkout / "p").mkdir()
+    (four.checkout / "p" / "q").write_text("q\n")
+    git(four.checkout, "add", "-A")
+    git(four.checkout, "commit", "-q", "-m", "settled")
+
+    for command in ("continue", "abort"):
+        said = four.pq(command)
+        assert (said.code, said.err.splitlines()[0]) == (
+            5,
+            "pq: m.py, p/q: changed since the conflict, and the command that waits changes that as well",
+        )
+    git(four.checkout, "reset", "-q", "--soft", stood)
+    git(four.checkout, "restore", "-S", "-W", "-s", stood, "m.py")
+    git(four.checkout, "rm", "-q", "-r", "-f", "p")
+    assert four.pq("continue").code == 0
+    stands_at(four, "e.patch")
+
+
+@pytest.mark.parametrize("answer", ["markers", "nothing"])
+def test_what_waits_again_was_settled(four: World, answer: str) -> None:
+    four.pq("delete", "a")
+    words = ["continue"]
+    if answer == "markers":
+        assert four.pq("add", "f.txt").code == 0
+    else:
+        git(four.checkout, "reset", "-q", "--hard")
+        words += ["--allow-empty"]
+    hook = four.queue / "hooks" / "pre-apply"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    assert four.pq(*words).code == 4
+    hook.write_text("#!/bin/sh\n")
+
+    assert four.pq("continue").code == 0
+
+    assert ("+<<<<<<< what stands here\n" in patch(four, "d.patch")) is (answer == "markers")
+    stands_at(four, "d.patch")
+
+
+def test_markers_are_seen_under_the_old_name_of_a_renamed_file(desk: World) -> None:
+    change(desk, 10, "low")
+    desk.pq("refresh", "-z", "low.patch")
+    git(desk.checkout, "mv", "f.txt", "s.txt")
+    change(desk, 10, "high", name="s.txt")
+    (desk.root / "high.patch").write_text(git(desk.checkout, "diff", "--full-index", "-M", "HEAD"))
+    git(desk.checkout, "reset", "-q", "--hard")
+    assert desk.pq("import", "../high.patch").code == 0
+    assert desk.pq("push").code == 0
+    assert "rename to s.txt\n" in patch(desk, "high.patch")
+    assert desk.pq("delete", "low").code == 3
+    assert ">>>>>>> patch high.patch\n" in (desk.checkout / "s.txt").read_text()
+    git(desk.checkout, "add", "s.txt")
+    git(desk.checkout, "mv", "s.txt", "f.txt")
+
+    said = desk.pq("continue")
+
+    assert (said.code, said.err.splitlines()[0]) == (3, "pq: markers of the conflict stand in f.txt still")
+
+
+def test_a_file_that_git_is_to_expect_stays_so(four: World) -> None:
+    four.pq("float", "a")
+    (four.checkout / "n.txt").write_text("n\n")
+    git(four.checkout, "add", "-N", "n.txt")
+    settle(four, "d alone\n")
+
+    assert four.pq("continue").code == 0
+
+    assert git(four.checkout, "status", "--porcelain") == " A n.txt\n"
+
+
+def test_no_other_series_begins_meanwhile(four: World) -> None:
+    (four.queue / "series" / "v2").write_text(four.series.read_text().splitlines()[0] + "\n")
+    four.pq("sink", "d")
+    settle(four, "d alone\n")
+    git(four.checkout, "add", "f.txt")
+
+    said = four.pq("--series", "v2", "setup")
+
+    assert (said.code, said.err.splitlines()[0]) == (5, "pq: pq sink d stopped at a conflict")
+
+
+def test_diff_names_the_command_that_waits(four: World) -> None:
+    four.pq("float", "a")
+
+    for words in (("diff",), ("diff", "-z")):
+        assert four.pq(*words).err.splitlines()[0] == "pq: pq float a stopped at a conflict"
+
+
+def test_a_commit_behind_the_conflict_is_said(four: World) -> None:
+    """Interrupted between the answer and the end, the branch stands where the command began."""
+    four.pq("float", "a")
+    settle(four, "d alone\n")
+    kept = four.root / "kept"
+    shutil.copytree(four.queue, kept, symlinks=True)
+    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=3):
+        if "it is settled: pq continue goes on" in four.pq("status").out:
+            break
+        set_back(kept, four.queue)
+    else:
+        raise AssertionError("it never died there")
+    stood = git(four.checkout, "rev-parse", "HEAD")[:12]
+    change(four, 1, "x = 2", name="m.py")
+    git(four.checkout, "commit", "-q", "-a", "-m", "mine")
+
+    said = four.pq("continue")
+
+    assert (said.code, said.err.splitlines()[0]) == (5, "pq: The branch was moved by other means since the conflict was settled")
+    assert four.pq("status").code == 0
+    git(four.checkout, "reset", "-q", "--soft", stood)
+    assert four.pq("continue").code == 0
