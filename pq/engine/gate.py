@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -160,15 +160,35 @@ class Gate:
 
 def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder: Path) -> tuple[int, bytes]:
     """Exit code and output of the hook, which has a process group: when pq is interrupted, all that the hook started ends, too."""
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=folder, process_group=0
-    ) as process:
-        try:
-            output, _ = process.communicate(asked)
-        except BaseException:
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with _signals_later():  # else one would be lost that runs already, and nobody knows of it yet
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=folder, process_group=0
+            )
+        output, _ = process.communicate(asked)
+    except BaseException:
+        if process is not None:
             _end(process)
-            raise
+        raise
     return process.returncode, output
+
+
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let what would interrupt this process do so behind the block."""
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    held = [number for number, handler in handlers.items() if callable(handler)]
+    for number in held:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, handlers[number])
+        if came:
+            raise KeyboardInterrupt
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

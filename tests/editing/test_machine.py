@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def refresh(self, number: int) -> None:
         if self._moves("refresh", *self._one_of(self._applied(), number)).code == 0:
-            assert not [line for line in self._git_status() if not line.startswith("??")]
+            assert not [line for line in self._git_status() if not line.startswith("??") and " aside" not in line]
 
     @rule(name=st.sampled_from(FILES), at=PLACES, how=HOW)
     def commit_with_git(self, name: str, at: int, how: str) -> None:
