@@ -200,9 +200,8 @@ def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, 
         nodes = workspace.checkout.mover.worktree.edited(paths)
         if missing := [path for path, node in nodes.items() if node is None]:
             raise PqError(f"{missing[0]} is no file of the checkout", hint="write it first; a folder is added file by file")
-        decided = decide(workspace, nodes)
         workspace.checkout.objects.flush()
-        return decided + workspace.checkout.mover.worktree.make_known(
+        return decide(workspace, nodes) + workspace.checkout.mover.worktree.make_known(
             {path: node for path, node in nodes.items() if node is not None}
         )
 

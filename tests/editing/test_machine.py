@@ -390,7 +390,10 @@ class Machine(RuleBasedStateMachine):
             if place.is_file() and not place.is_symlink():
                 lines = place.read_text().splitlines(keepends=True)
                 place.write_text("".join(line for line in lines if not line.startswith(marks)))
-            git(self.world.checkout, "add", "-A", "--", name)
+            if os.path.lexists(place):
+                assert self.world.pq("add", name).code == 0
+            else:
+                git(self.world.checkout, "rm", "-q", "--", name)
 
     def _moves(self, *words: str) -> Result:
         """Run a command that leaves the files as they are."""

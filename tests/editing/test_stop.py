@@ -504,6 +504,7 @@ def test_a_text_with_markers_of_its_own(four: World) -> None:
 def test_add_says_that_a_file_is_settled(four: World) -> None:
     """Whatever stands in it."""
     assert four.pq("delete", "a").code == 3
+    change(four, 30, "more")
 
     assert four.pq("add", "f.txt").out == "File f.txt added\n"
     assert git(four.checkout, "ls-files", "--unmerged") == ""
