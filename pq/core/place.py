@@ -18,6 +18,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pq.core import heading, scope, surroundings
 from pq.core.lines import Lines, is_blob, split_lines
 from pq.core.merge import Conflict, Merged, merge
 from pq.core.patch import Action, FilePatch, Hunk
@@ -80,6 +81,7 @@ class Reason(enum.StrEnum):
     EXISTS = "exists"
     MISSING = "missing"
     DIFFERS = "differs"
+    MOVED = "moved"
     UNSAFE = "unsafe"
 
 
@@ -95,13 +97,16 @@ class Refused:
     detail: str = ""
 
 
-def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int = 0) -> Placed | Refused:
-    """Place the hunks of `file` on the content `now`. `base` is the content the patch was made against, if known."""
+def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int = 0, prove: bool = True) -> Placed | Refused:
+    """Place the hunks of `file` on the content `now`. `base` is the content the patch was made against, if known.
+
+    `prove`: of Python files, what they come to stand in is compared, too.
+    """
     if file.crlf and b"\r\n" not in now:
-        kept = place(replace(file, crlf=False), now, base=base, fuzz=fuzz)
+        kept = place(replace(file, crlf=False), now, base=base, fuzz=fuzz, prove=prove)
         if isinstance(kept, Placed) and is_blob(kept.content, file.new_id):  # the id says that the CRs are the file's own
             return kept
-        return place(file.without_cr(), now, base=base, fuzz=fuzz)
+        return place(file.without_cr(), now, base=base, fuzz=fuzz, prove=prove)
     ours = split_lines(now)
     if file.new_id != file.old_id and is_blob(now, file.new_id):
         back = _searched(ours, tuple(hunk.reversed() for hunk in file.hunks), How.RECORDED, _Known.THE_FILE)
@@ -110,7 +115,7 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
         return _verified(_searched(ours, file.hunks, How.RECORDED, _Known.THE_FILE), file)
     if base is not None:
         known = _Known.THE_FILE if not file.old_id or is_blob(base, file.old_id) else _Known.ANOTHER
-        carried = _merged(split_lines(base), ours, file.hunks, known)
+        carried = _merged(split_lines(base), ours, file.hunks, known, prove=prove and file.path.endswith(".py"))
         if carried is not None:
             return carried
     found = _by_text(ours, file)
@@ -118,8 +123,21 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
         if isinstance(found, Placed) or found.reason is not Reason.NO_PLACE:
             break
         found = _searched(ours, file.hunks, How.FUZZED, _Known.ANOTHER, fuzz=allowed)
+    if prove and isinstance(found, Placed) and file.path.endswith(".py"):
+        return _under_its_heading(found, now, file)
     if isinstance(found, Refused) and found.reason is Reason.NO_PLACE and _fits_without_cr(now, file):
         return replace(found, detail="only the line endings differ: CR LF here, LF there")
+    return found
+
+
+def _under_its_heading(found: Placed, now: bytes, file: FilePatch) -> Placed | Refused:
+    """Refuse a hunk that says that it belongs elsewhere."""
+    lines, scopes = split_lines(now), scope.scopes(now)
+    for hunk, at in zip(file.hunks, found.hunks, strict=True):
+        if (there := heading.contradicts(hunk, lines, at.line - 1, scopes)) is not None:
+            made_for = hunk.section.decode(errors="replace").strip()
+            detail = f"it says that it was made for {made_for}, and its lines stand in {there}"
+            return Refused(Reason.MOVED, hunk, (at.line,), detail=detail)
     return found
 
 
@@ -160,7 +178,7 @@ def _as_stated(found: Placed | Refused) -> bool:
     return isinstance(found, Placed) and not any(hunk.offset for hunk in found.hunks)
 
 
-def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known) -> Placed | Refused | None:
+def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known, *, prove: bool) -> Placed | Refused | None:
     """Step 2; None where the hunks do not fit the base, so that it is not the one."""
     starts = _places(base, hunks, 0, known)
     if isinstance(starts, Refused):
@@ -171,6 +189,10 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known) -> P
         return _conflict(merged[0], hunks)
     if merged.lines == ours and edits:
         return Refused(Reason.LANDED, lines=tuple(landing.line + 1 for landing in merged.landings))
+    if prove and (moved := surroundings.moved(base, ours, merged)) is not None:
+        landing, made, found = moved
+        hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
+        return Refused(Reason.MOVED, hunk, (landing.line + 1,), detail=f"it was made for {made}, and would stand in {found}")
     places = []
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]

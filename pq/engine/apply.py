@@ -51,9 +51,9 @@ def no_base(_: FilePatch) -> None:
     """For a patch of which nothing is known."""
 
 
-def apply_patch(tree: Tree, patch: Patch, *, base: Bases = no_base, fuzz: int = 0) -> Applied | Failed:
-    """Place all file patches of `patch` on `tree`, which is not changed."""
-    work = _Work(tree, patch.files)
+def apply_patch(tree: Tree, patch: Patch, *, base: Bases = no_base, fuzz: int = 0, prove: bool = True) -> Applied | Failed:
+    """Place all file patches of `patch` on `tree`, which is not changed; `prove`: see `pq.core.place.place`."""
+    work = _Work(tree, patch.files, prove=prove)
     refusals: list[Refusal] = []
     placed: list[tuple[str, Placed]] = []
     for file in patch.files:
@@ -70,8 +70,9 @@ def apply_patch(tree: Tree, patch: Patch, *, base: Bases = no_base, fuzz: int = 
 class _Work:
     """The files as the patch has left them so far. git's renames see the files before the patch, so that two can change places."""
 
-    def __init__(self, tree: Tree, files: Sequence[FilePatch]) -> None:
+    def __init__(self, tree: Tree, files: Sequence[FilePatch], *, prove: bool) -> None:
         self.tree = tree
+        self.prove = prove
         self.written: dict[str, File] = {}
         self.gone: set[str] = set()
         self.leaving = {file.old_path for file in files if file.action in (Action.RENAME, Action.DELETE)}
@@ -100,7 +101,7 @@ class _Work:
             return old
         if target is not None and file.action is not Action.MODIFY and (refused := self._in_the_way(file, target)):
             return refused
-        placed = _content(file, old, base, fuzz)
+        placed = _content(file, old, base, fuzz, prove=self.prove)
         if isinstance(placed, Refused) and placed.reason is Reason.LANDED and old is not None and _changes_mode(file, old):
             placed = Placed(old.content, How.RECORDED, ())  # the content is there, the mode is not
         if isinstance(placed, Refused):
@@ -188,7 +189,7 @@ def _mode(file: FilePatch, old: File | None) -> int:
     return file.new_mode or REGULAR
 
 
-def _content(file: FilePatch, old: File | None, base: Bases, fuzz: int) -> Placed | Refused:
+def _content(file: FilePatch, old: File | None, base: Bases, fuzz: int, *, prove: bool) -> Placed | Refused:
     now = old.content if old is not None else b""
     if file.binary is not None:
         return _binary(file, now)
@@ -200,7 +201,7 @@ def _content(file: FilePatch, old: File | None, base: Bases, fuzz: int) -> Place
     if file.action is Action.CREATE:
         return place(file, b"", fuzz=0)
     known = None if is_blob(now, file.old_id) else base(file)
-    return place(file, now, base=known, fuzz=fuzz)
+    return place(file, now, base=known, fuzz=fuzz, prove=prove)
 
 
 def _binary(file: FilePatch, now: bytes) -> Placed | Refused:

@@ -87,7 +87,7 @@ def without(change: Patch, failed: Failed, *reasons: Reason) -> Patch:
     return replace(change, files=tuple(file for file in change.files if (file.old_path or file.path) not in refused))
 
 
-def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground: str) -> str | Failed:
+def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground: str, prove: bool = False) -> str | Failed:
     """The tree that a patch, which was made for one tree, makes of another; None: nothing is known of what it was made for."""
     objects = workspace.checkout.objects
     below = GitTree(objects, made_for) if made_for is not None else None
@@ -99,7 +99,7 @@ def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground
         return next((each.content for each in found if each is not None), None)
 
     tree = GitTree(objects, ground)
-    outcome = apply_patch(tree, patch, base=base)
+    outcome = apply_patch(tree, patch, base=base, prove=prove)
     return outcome if isinstance(outcome, Failed) else tree.with_changes(outcome.changes).oid
 
 

@@ -106,7 +106,7 @@ def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, revers
         read = patch_reader.read(content, file="the patch", strip=strip)
         if not read.files:
             raise PqError("The patch holds no diff", hint="is it the right file?")
-        tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree)
+        tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree, prove=True)
         if isinstance(tree, Failed):
             tell(events.NotFolded(tree))
             return Outcome.CONFLICT

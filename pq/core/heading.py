@@ -1,0 +1,34 @@
+"""What stands behind `@@ … @@`: pq writes the scope of the hunk's first change; git, diff -p and quilt a line above the hunk.
+
+Where nothing else is known of the file that a hunk was made for, it is the only word about where the hunk belongs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pq.core import paths, scope
+from pq.core.lines import Lines
+from pq.core.patch import Hunk
+from pq.core.scope import Scope
+
+_NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_SCOPE = re.compile(rb"\s*(?:class|(?:async\s+)?def)\s")
+_RULES = (re.compile(rb"[A-Za-z_$]"), _SCOPE)
+"""The first is git's own and diff's, the second what git takes for Python files if it is told so: which lines are headings."""
+
+
+def contradicts(hunk: Hunk, lines: Lines, start: int, scopes: tuple[Scope, ...]) -> str | None:
+    """What the heading would be at line `start` (0-based), if the hunk has another one; None where that says nothing."""
+    said = hunk.section.strip()
+    if not said:
+        return None
+    if _NAME.fullmatch(said):
+        found = scope.enclosing(scopes, start + hunk.leading + 1)
+        return None if not scopes or found == paths.text(said) else found or "the module"
+    if not _SCOPE.match(said):
+        return None  # whatever statement stood at the margin above
+    headings = [next((line.strip() for line in reversed(lines[:start]) if rule.match(line)), b"") for rule in _RULES]
+    if any(heading[: len(said)].rstrip() == said for heading in headings):
+        return None
+    return paths.text(headings[0]) or "nothing"
