@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pq.checks.findings import CODES
 from pq.core import series
 from pq.core.series import Pin, Series
 from pq.errors import ParseError, PqError
@@ -21,7 +22,7 @@ _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 @dataclass(frozen=True, slots=True)
 class CheckConfig:
-    """The table `[check]`. `timeout` is in seconds."""
+    """The table `[check]`. `timeout` is in seconds; `off` are the codes of rules that do not hold here."""
 
     root: str = "."
     modules: tuple[str, ...] = ()
@@ -29,6 +30,7 @@ class CheckConfig:
     requirements: str = ""
     stand_ins: tuple[str, ...] = ()
     timeout: int = 300
+    off: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def _config(table: Mapping[str, object]) -> Config:
             requirements=_text(check, "check", "requirements", ""),
             stand_ins=_texts(check, "check", "stand_ins"),
             timeout=_seconds(check),
+            off=_codes(check),
         ),
     )
 
@@ -212,6 +215,14 @@ def _seconds(check: Mapping[str, object]) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         raise _Fault("check", "timeout", "has to be a number of seconds above 0")
     return value
+
+
+def _codes(check: Mapping[str, object]) -> tuple[str, ...]:
+    codes = _texts(check, "check", "off")
+    for code in codes:
+        if code not in CODES:
+            raise _Fault("check", "off", f"names {code}, which is none of {', '.join(CODES)}")
+    return codes
 
 
 def _refuse_unknown(name: str, table: Mapping[str, object], known: tuple[str, ...]) -> None:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CODES = (
+    "option-twice",
+    "defined-twice",
+    "branch-twice",
+    "key-twice",
+    "unreachable",
+    "call-nested",
+    "undefined-name",
+    "no-module",
+    "no-name",
+)
+"""The rules that can be switched off; docs/checks.md has a section of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One fault of a candidate tree. Line and column count from 1; None where there is no place.
 
-    `text` is what stands there or what the interpreter said, in lines.
+    `text` is what stands there or what the interpreter said, in lines; `scope` the qualified name of the class or function there, `hunk` the
+    number of the hunk that did it, and `patched` where that begins, as file and line of the patch.
     """
 
     code: str
@@ -18,6 +32,9 @@ class Finding:
     line: int | None = None
     column: int | None = None
     text: tuple[str, ...] = ()
+    scope: str = ""
+    hunk: int | None = None
+    patched: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """The finding as people read it: place and reason, then the text with a caret under the column."""
@@ -26,4 +43,5 @@ class Finding:
         if self.column is not None and len(self.text) == 1:
             before = self.text[0][: self.column - 1].expandtabs(4)
             shown.append(f"    {' ' * len(before)}^")
-        return (f"{place}{self.reason} [{self.code}]", *shown)
+        by = f", by hunk {self.hunk} ({self.patched})" if self.hunk is not None else ""
+        return (f"{place}{self.reason}{by} [{self.code}]", *shown)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import signal
 import sys
@@ -30,6 +32,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     for patch, finding in verdict.rejected:
+        print(f"finding\t{patch}\t{json.dumps(dataclasses.asdict(finding))}")
         _reject(patch, *finding.lines())
     if verdict.imported is not None:
         print(f"note\t{_note(verdict.imported)}")

@@ -171,7 +171,7 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.WaitsAgain(title):
             return [f"pq: pq {title} waits again at its conflict, as you settled it", f"hint: {events.GO_ON}"]
-        case events.Rejected(patch, reasons):
+        case events.Rejected(patch, reasons, _):
             return [
                 f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
                 *(f"  {line}" for line in reasons),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 _ENVELOPE = re.compile(rb"From (?:[0-9a-f]{7,64}|\S+@\S+) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n")
 _TELLING = ("From", "Author", "Date", "Subject", "Description")
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?\n)")
+_ALLOW = re.compile(rb"^Pq-Allow:([^\r\n]*)", re.MULTILINE)
 _TAG = re.compile(r"^\s*\[PATCH[^\]]*\]\s*", re.IGNORECASE)
 _LIKE_A_DIFF = re.compile(r"^(?:diff |--- |\+\+\+ |@@ |Index: |\*\*\* |GIT binary patch|={10,})", re.MULTILINE)
 _SPECIAL = re.compile(r'[()<>@,;:\\"\[\]]')
@@ -61,6 +62,12 @@ def read(header: bytes) -> Description:
         subject, _, body = body.partition("\n")
         body = body.strip("\n")
     return Description(_plain(name) or None, _plain(address), _date(_field(fields, "Date")), " ".join(subject.split()), body)
+
+
+def allowed(header: bytes) -> frozenset[str]:
+    """The codes of the rules that a patch says do not hold for it: `Pq-Allow: unreachable, key-twice`."""
+    said = b",".join(_ALLOW.findall(header)).decode("utf-8", "replace")
+    return frozenset(code.strip() for code in said.split(",") if code.strip())
 
 
 def write(author: tuple[str, str] | None, date: tuple[int, int] | None, message: str, *, others: bytes = b"") -> bytes:

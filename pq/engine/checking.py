@@ -8,19 +8,19 @@ from pathlib import Path
 
 import platformdirs
 
-from pq.checks import environment, imports, syntax
+from pq.checks import environment, imports, names, structure, syntax
 from pq.checks.environment import Interpreter
 from pq.checks.findings import Finding
 from pq.checks.imports import Imported
 from pq.checks.stage import Stage
-from pq.core import patch_reader
+from pq.core import header, patch_reader, scope
 from pq.core.lines import split_lines
-from pq.core.patch import Hunk
+from pq.core.patch import Hunk, Patch
 from pq.core.series import Pin
 from pq.core.tree import File
 from pq.errors import NotChecked, PqError
 from pq.queue import Queue
-from pq.repo.objects import GitTree, Objects
+from pq.repo.objects import FOLDER, GitTree, Node, Objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,16 @@ class Asked:
     patch: str
     before: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A Python file that a patch changes: what was there, and what is."""
+
+    asked: Asked
+    path: str
+    old: Node | None
+    new: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,13 @@ class Checker:
 
     def judge(self, asked: Sequence[Asked]) -> Verdict:
         """Check the patches of a push, cheap checks first; the dear ones only where the cheap ones pass."""
-        rejected = tuple((each.patch, self._with_hunk(each, finding)) for each, finding in self._syntax(asked))
+        changed = self._changed(asked)
+        broken = self._syntax(changed)
+        found = [(changed[number].asked, finding) for number, finding in broken.items()]
+        for number, file in enumerate(changed):
+            if number not in broken:
+                found += [(file.asked, one) for one in self._meaning(file, asked[-1].after) if not self._is_off(file, one)]
+        rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
         outcome = self._imports(asked[-1].after)
@@ -94,26 +110,68 @@ class Checker:
         each, finding = self._to_blame(asked, outcome)
         return Verdict(((each.patch, self._with_hunk(each, finding)),))
 
-    def _syntax(self, asked: Sequence[Asked]) -> Iterator[tuple[Asked, Finding]]:
-        """What the patches newly break, all in one go."""
-        changed = [
-            (each, path, old, new)
+    def _changed(self, asked: Sequence[Asked]) -> list[_Changed]:
+        """The Python files that the patches change."""
+        return [
+            _Changed(each, path, old, new)
             for each in asked
             for path, (old, new) in self.objects.difference(each.before, each.after).items()
             if new is not None and syntax.is_python(path, new[0])
         ]
 
-        def before(number: int) -> Iterable[bytes]:
-            each, _, old, _ = changed[number]
-            if old is not None:
-                return (self.objects.read(old[1]),)
-            gone = self.objects.difference(each.before, each.after).items()  # it may be one of these under another name
-            return (
-                self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
-            )
+    def _syntax(self, changed: Sequence[_Changed]) -> dict[int, Finding]:
+        """What the patches newly break, all in one go, by number."""
+        sources = [(each.path, self.objects.read(each.new[1])) for each in changed]
+        return syntax.new_findings(sources, lambda number: self._before(changed[number]), self.python)
 
-        found = syntax.new_findings([(path, self.objects.read(new[1])) for _, path, _, new in changed], before, self.python)
-        return ((changed[number][0], finding) for number, finding in found.items())
+    def _meaning(self, changed: _Changed, last: str) -> Iterator[Finding]:
+        """What a patch newly brings into a file that compiles, but is not meant: in its structure, and in its names.
+
+        Modules are looked for in the last tree, which alone is ever imported: a later patch may bring one.
+        """
+        content = self.objects.read(changed.new[1])
+        yield from structure.findings(changed.path, self._before(changed), content)
+        root = self.queue.config.check.root.strip("./")
+        inside = changed.path.removeprefix(f"{root}/") if root else changed.path
+        package = inside.rpartition("/")[0].replace("/", ".")
+        yield from names.findings(
+            changed.path,
+            self._before(changed),
+            content,
+            lambda path: self._read(last, root, path),
+            package=package,
+        )
+
+    def _is_off(self, changed: _Changed, finding: Finding) -> bool:
+        """Whether the queue, or the patch, says that a rule does not hold."""
+        patch = self._patch(changed.asked.patch)
+        return finding.code in self.queue.config.check.off or (patch is not None and finding.code in header.allowed(patch.header))
+
+    def _patch(self, name: str) -> Patch | None:
+        """What a patch says as the series applies it; None where that can't be read, as of one that is checked under another series."""
+        try:
+            entry = self.queue.read_series().entry(name)
+            read = patch_reader.read(self.queue.read_patch(name), file=name, strip=entry.strip)
+        except PqError:
+            return None
+        return read.reversed() if entry.reverse else read
+
+    def _read(self, tree: str, root: str, path: str) -> bytes | None:
+        """A file of a tree by its path below the root, or nothing in the name of a folder, which ends with a slash."""
+        node = self.objects.node(tree, f"{root}/{path}".strip("/"))
+        is_folder = node is not None and node[0] == FOLDER
+        if node is None or is_folder != path.endswith("/"):
+            return None
+        return b"" if is_folder else self.objects.read(node[1])
+
+    def _before(self, changed: _Changed) -> Iterable[bytes]:
+        """What was in a file before; of a new one, what is in those that went, since it may be one of them under another name."""
+        if changed.old is not None:
+            return (self.objects.read(changed.old[1]),)
+        gone = self.objects.difference(changed.asked.before, changed.asked.after).items()
+        return (
+            self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
+        )
 
     def _imports(self, tree: str) -> Imported | Finding:
         check = self.queue.config.check
@@ -151,25 +209,26 @@ class Checker:
         return asked[bad], finding
 
     def _with_hunk(self, asked: Asked, finding: Finding) -> Finding:
-        """Name the hunk of the patch that is nearest to the place."""
+        """Say what the place is in, and which hunk of the patch is nearest to it."""
         if finding.path is None or finding.line is None:
             return finding
         file = GitTree(self.objects, asked.after).get(finding.path)
-        hunk = None if file is None else self._hunk(asked.patch, finding.path, finding.line, file.content)
-        if hunk is None:
+        if file is None:
             return finding
+        found = replace(finding, scope=scope.enclosing(scope.scopes(file.content), finding.line))
+        hunk = self._hunk(asked.patch, finding.path, finding.line, file.content)
+        if hunk is None:
+            return found
         place = self.queue.relative(self.queue.patch_file(asked.patch))
-        return replace(finding, reason=f"{finding.reason}, by hunk {hunk.number} ({place}:{hunk.line})")
+        return replace(found, hunk=hunk.number, patched=f"{place}:{hunk.line}")
 
     def _hunk(self, patch: str, path: str, line: int, content: bytes) -> Hunk | None:
-        try:
-            entry = self.queue.read_series().entry(patch)
-            read = patch_reader.read(self.queue.read_patch(patch), file=patch, strip=entry.strip)
-        except PqError:
+        read = self._patch(patch)
+        if read is None:
             return None
         lines = split_lines(content)
         near: list[tuple[int, Hunk]] = []
-        for file in (read.reversed() if entry.reverse else read).files:
+        for file in read.files:
             for hunk in file.hunks if path in (file.old_path, file.new_path) else ():
                 starts = [at for at in range(len(lines)) if lines[at : at + len(hunk.new)] == hunk.new]
                 near += [(max(at + 1 - line, line - at - len(hunk.new), 0), hunk) for at in starts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -119,10 +119,11 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A check did not let a patch through; `reasons` in the hook's words, line by line."""
+    """A check did not let a patch through; `reasons` in the hook's words, line by line, and the `findings` as values where it has them."""
 
     patch: str
     reasons: tuple[str, ...]
+    findings: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,14 +205,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:
     """The lowest patch that the hook names, with all lines about it; or the lowest of all, and the last that the hook said."""
     reasons: Mapping[str, list[str]] = {each.patch: [] for each in candidates}
+    findings: Mapping[str, list[Mapping[str, object]]] = {each.patch: [] for each in candidates}
     for line in said:
         word, _, rest = line.partition("\t")
         patch, _, reason = rest.partition("\t")
         if word == "reject" and patch in reasons:
             reasons[patch].append(reason)
+        elif word == "finding" and patch in findings:
+            with contextlib.suppress(ValueError):
+                findings[patch].append({"patch": patch, **json.loads(reason)})
     for patch, lines in reasons.items():
         if lines:
-            return events.Rejected(patch, tuple(lines))
+            return events.Rejected(patch, tuple(lines), tuple(findings[patch]))
     ending = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
-    shown = [line[:_SHOWN_WIDTH] for line in said if line.strip() and not line.startswith("note\t")][-_SHOWN:]
+    shown = [line[:_SHOWN_WIDTH] for line in said if line.strip() and not line.startswith(("note\t", "finding\t"))][-_SHOWN:]
     return events.Rejected(candidates[0].patch, (f"hooks/pre-apply {ending} and named no patch", *shown))

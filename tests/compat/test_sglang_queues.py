@@ -42,6 +42,8 @@ def _world(root: Path, queue: Path, version: str) -> World:
     world.queue.mkdir()
     words = ("init", "--source", "pypi:sglang", "--pin", f"v{version}", "--checkout", ".checkout")
     assert (world.pq(*words).code, world.pq("setup").code) == (0, 0)
+    config = (world.queue / "pq.toml").read_text()
+    (world.queue / "pq.toml").write_text(config.partition("[check]")[0] + '[check]\nroot = "python"\n')
     for patch in _patches(queue):
         shutil.copy(patch, world.queue / "patches")
     with (world.queue / "series" / f"v{version}").open("ab") as series:
@@ -62,6 +64,7 @@ def test_push_makes_the_tree_of_git_apply_and_pop_the_pin(name: str, queues: Pat
     made = witness.tree()
     popped = world.pq("pop", "-a")
 
+    assert pushed.err == ""
     assert (pushed.code, pushed.err, popped.code) == (0, "", 0)
     assert made == wanted
     assert world.files() == pin

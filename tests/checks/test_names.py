@@ -1,0 +1,97 @@
+"""names: what a patch newly uses and nobody defines, in its file and in the modules of the candidate tree. Nothing is imported."""
+
+from __future__ import annotations
+
+import pytest
+
+from pq.checks import names
+
+TREE = {
+    "pkg/__init__.py": b"",
+    "pkg/a.py": b"import os\nX: int = 1\ndef f(): pass\nclass C: pass\nif X:\n    Y = 2\ntry:\n    import torch as t\nexcept ImportError:\n    t = None\n",
+    "pkg/lazy.py": b"def __getattr__(name): return 1\n",
+    "pkg/star.py": b"from pkg.a import *\n",
+    "pkg/broken.py": b"def f(:\n",
+    "pkg/set.py": b"def start():\n    global later\n    later = 1\n",
+    "pkg/sub/__init__.py": b"from .inner import g\n",
+    "pkg/sub/inner.py": b"g = 1\n",
+    "pkg/namespace/m.py": b"h = 1\n",
+}
+
+
+def _read(path: str) -> bytes | None:
+    if path.endswith("/"):
+        return b"" if any(each.startswith(path) for each in TREE) else None
+    return TREE.get(path)
+
+
+def _found(after: str, before: str = "", *, package: str = "pkg") -> list[str]:
+    return [
+        f"{each.line}: {each.reason}"
+        for each in names.findings("pkg/m.py", [before.encode()], after.encode(), _read, package=package)
+    ]
+
+
+MISSING = {
+    "from pkg.a import g": "1: module pkg.a has no g",
+    "from pkg.b import g": "1: the tree has no module pkg.b",
+    "import pkg.b": "1: module pkg has no b",
+    "from pkg import b": "1: module pkg has no b",
+    "from .a import g": "1: module pkg.a has no g",
+    "from . import b": "1: module pkg has no b",
+    "from .sub.inner import h": "1: module pkg.sub.inner has no h",
+    "import pkg.a as a\na.g()": "2: module pkg.a has no g",
+    "from pkg import a\nprint(a.X, a.Z)": "2: module pkg.a has no Z",
+    "async def f(x):\n    match x:\n        case 1:\n            from pkg.a import g": "4: module pkg.a has no g",
+    "class A:\n    class B:\n        from pkg.a import g": "3: module pkg.a has no g",
+}
+THERE = [
+    "from pkg.a import X, f, C, Y, t, os",
+    "from pkg.a import *",
+    "from pkg.lazy import anything",
+    "from pkg.star import anything",
+    "from pkg.broken import anything",
+    "from pkg.set import later, start",
+    "from pkg import a, sub, namespace",
+    "from pkg.sub import inner, g",
+    "from pkg.namespace import m",
+    "from torch.nn import Nothing",
+    "import numpy.nothing",
+    "try:\n    from pkg.b import g\nexcept ImportError:\n    g = None",
+    "from pkg.a import C\nC.anything",
+    "from pkg import a\na = 1\na.nothing",
+    "from pkg import a\ndef f(a):\n    return a.nothing",
+    "import pkg.a as a\na.__name__",
+    "import pkg.a as a\na.new = 1",
+]
+
+
+@pytest.mark.parametrize("source", MISSING)
+def test_what_the_tree_does_not_have(source: str) -> None:
+    assert _found(f"{source}\n") == [MISSING[source]]
+    assert _found(f"{source}\n", f"{source}\n") == []
+
+
+@pytest.mark.parametrize("source", THERE)
+def test_what_the_tree_has_or_nobody_can_tell(source: str) -> None:
+    assert _found(f"{source}\n") == []
+
+
+def test_a_file_of_the_root_has_no_package_above() -> None:
+    assert _found("from . import nothing\n", package="") == []
+
+
+def test_names_that_nobody_defines() -> None:
+    before = "import os\n\n\ndef f():\n    return os.sep, old\n"
+    after = "def f():\n    return os.sep, old, f'''{new!r:>{len(width)}}'''\n"
+
+    assert sorted(_found(after, before)) == [
+        "2: name new is not defined",
+        "2: name os is not defined",
+        "2: name width is not defined",
+    ]
+    assert _found(before, before) == []
+
+
+def test_what_does_not_parse_is_another_check_s() -> None:
+    assert _found("def f(:\n") == _found("nothing\n", "def f(:\n") == []

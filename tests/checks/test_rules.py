@@ -1,0 +1,114 @@
+"""The rules of the shipped hook in a push: named with place and hunk, as text and as values, and switched off by queue or patch."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from pq.checks.findings import CODES
+from tests.conftest import PROJECT, World
+from tests.laws import nothing_changed, stands_at
+
+ARGS = b"""\
+import os
+
+
+class Args:
+    @staticmethod
+    def add(parser):
+        parser.add_argument("--alpha", type=int)
+        parser.add_argument("--beta", type=int)
+        return os.sep
+"""
+PATCHES = {
+    "option-twice": ARGS.replace(b"        return", b'        parser.add_argument("--alpha")\n        return'),
+    "defined-twice": ARGS + b"\n    def add(parser): pass\n",
+    "branch-twice": ARGS + b"\nif os:\n    a = 1\nelif os:\n    a = 2\n",
+    "key-twice": ARGS + b'\nD = {"a": 1, "a": 2}\n',
+    "unreachable": ARGS + b"        return 2\n",
+    "call-nested": ARGS.replace(b'"--beta", type=int', b'"--beta", parser.add_argument("--mine")'),
+    "undefined-name": ARGS.replace(b"import os\n", b""),
+    "no-module": ARGS + b"from pkg.nowhere import x\n",
+    "no-name": ARGS + b"from pkg.there import x\n",
+}
+
+
+@pytest.fixture
+def rules(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A package, and no patch."""
+    world = World(tmp_path_factory.mktemp("world"))
+    world.release("v1", {"pkg/__init__.py": b"", "pkg/there.py": b"y = 1\n", "pkg/args.py": ARGS})
+    world.init()
+    return world
+
+
+def test_every_rule_is_told_of() -> None:
+    told = re.findall(r"^## (\S+)$", (PROJECT / "docs" / "checks.md").read_text(), re.MULTILINE)
+
+    assert told == ["syntax", "import", "probe", *CODES]
+    assert set(PATCHES) == set(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_rule_rejects_and_can_be_switched_off(rules: World, code: str) -> None:
+    rules.patch("p.patch", {"pkg/args.py": PATCHES[code]})
+
+    with nothing_changed(rules):
+        said = rules.pq("push")
+    assert (said.code, f"[{code}]\n" in said.err, ", by hunk " in said.err) == (4, True, True), said.err
+
+    config = rules.queue / "pq.toml"
+    text = config.read_text()
+    config.write_text(f'{text.partition("[check]")[0]}[check]\noff = ["{code}"]\n')
+    assert rules.pq("push").code == 0
+    stands_at(rules, "p.patch")
+    rules.pq("pop")
+    config.write_text(text)
+    place = rules.queue / "patches" / "p.patch"
+    place.write_bytes(f"Why.\n\nPq-Allow: other, {code}\n\n".encode() + place.read_bytes())
+    assert rules.pq("push").code == 0
+
+
+def test_a_finding_as_values(rules: World) -> None:
+    rules.patch("p.patch", {"pkg/args.py": PATCHES["option-twice"]})
+
+    (event,) = [each for each in json.loads(rules.pq("push", "--json").out)["events"] if each["event"] == "rejected"]
+
+    assert event["findings"] == [
+        {
+            "patch": "p.patch",
+            "code": "option-twice",
+            "reason": "option --alpha is added twice in Args.add, first in line 7",
+            "path": "pkg/args.py",
+            "line": 9,
+            "column": 9,
+            "text": ['        parser.add_argument("--alpha")'],
+            "scope": "Args.add",
+            "hunk": 1,
+            "patched": "patches/p.patch:5",
+        }
+    ]
+
+
+def test_a_module_that_a_later_patch_brings(rules: World) -> None:
+    rules.patch("p.patch", {"pkg/args.py": PATCHES["no-module"]})
+    (rules.queue / "patches" / "q.patch").write_text("--- /dev/null\n+++ b/pkg/nowhere.py\n@@ -0,0 +1 @@\n+x = 1\n")
+    with rules.series.open("a") as series:
+        series.write("q.patch\n")
+
+    assert rules.pq("push").code == 4
+    assert rules.pq("push", "-a").code == 0
+
+
+def test_a_rule_that_is_none(rules: World) -> None:
+    config = rules.queue / "pq.toml"
+    config.write_text(f'{config.read_text().partition("[check]")[0]}[check]\noff = ["syntax"]\n')
+
+    said = rules.pq("status")
+
+    assert (said.code, said.err.splitlines()[0].endswith("[check] off names syntax, which is none of " + ", ".join(CODES))) == (
+        1,
+        True,
+    ), said
