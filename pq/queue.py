@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pq.checks.findings import CODES
 from pq.core import series
+from pq.core.rules import CODES
 from pq.core.series import Pin, Series
 from pq.errors import ParseError, PqError
 

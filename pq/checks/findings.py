@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CODES = (
-    "option-twice",
-    "defined-twice",
-    "branch-twice",
-    "key-twice",
-    "unreachable",
-    "call-nested",
-    "undefined-name",
-    "no-module",
-    "no-name",
-)
-"""The rules that can be switched off; docs/checks.md has a section of each."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

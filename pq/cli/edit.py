@@ -126,13 +126,18 @@ def rename_command(settings: Settings, name: str, patch: str | None) -> int:
 @click.option("-a", "append", is_flag=True, help="Append standard input.")
 @click.option("-r", "replace", is_flag=True, help="Replace it by standard input.")
 @click.option("-e", "editor", is_flag=True, help="Edit it.")
+@click.option("--expect", is_flag=True, help="Add what the patch brings in as Pq-Expect lines, which every push checks.")
 @click.option("--dep3", is_flag=True, help="With -e: begin an empty one with DEP-3 fields.")
 @click.pass_obj
-def header_command(settings: Settings, patch: str | None, append: bool, replace: bool, editor: bool, dep3: bool) -> int:
+def header_command(
+    settings: Settings, patch: str | None, append: bool, replace: bool, editor: bool, expect: bool, dep3: bool
+) -> int:
     """Print or change the text above the diff of PATCH, or of the top patch."""
     workspace = settings.workspace()
-    if append + replace + editor > 1:
-        raise click.UsageError("-a, -r and -e exclude each other")
+    if append + replace + editor + expect > 1:
+        raise click.UsageError("-a, -r, -e and --expect exclude each other")
+    if expect:
+        return EXIT_CODES[edit.expect(workspace, patch, settings.report)]
     if append:
         given = sys.stdin.buffer.read()
         return EXIT_CODES[edit.set_header(workspace, patch, lambda old: _ended(old) + given, settings.report)]

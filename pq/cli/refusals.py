@@ -129,7 +129,7 @@ def _because(refused: Refused) -> str:
             return f"{detail} stands in the way"
         case Reason.MISSING:
             return "there is no such file"
-        case Reason.DIFFERS | Reason.MOVED:
+        case Reason.DIFFERS | Reason.MOVED | Reason.THERE:
             return detail
         case Reason.UNSAFE:
             return f"{detail}, and no patch writes through one"

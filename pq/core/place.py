@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pq.core import heading, scope, surroundings
+from pq.core.landed import find_landed
 from pq.core.lines import Lines, is_blob, split_lines
 from pq.core.merge import Conflict, Merged, merge
 from pq.core.patch import Action, FilePatch, Hunk
@@ -82,6 +83,7 @@ class Reason(enum.StrEnum):
     MISSING = "missing"
     DIFFERS = "differs"
     MOVED = "moved"
+    THERE = "there"
     UNSAFE = "unsafe"
 
 
@@ -189,10 +191,15 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known, *, p
         return _conflict(merged[0], hunks)
     if merged.lines == ours and edits:
         return Refused(Reason.LANDED, lines=tuple(landing.line + 1 for landing in merged.landings))
-    if prove and (moved := surroundings.moved(base, ours, merged)) is not None:
-        landing, made, found = moved
+    if prove and (found := find_landed(base, ours, merged)) is not None:
+        landing, what, line = found
         hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
-        return Refused(Reason.MOVED, hunk, (landing.line + 1,), detail=f"it was made for {made}, and would stand in {found}")
+        detail = f"{what.what} stands in {what.scope or 'the module'} already, as it did not where the patch was made"
+        return Refused(Reason.THERE, hunk, (line,), detail=detail)
+    if prove and (moved := surroundings.moved(base, ours, merged)) is not None:
+        landing, made, reached = moved
+        hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
+        return Refused(Reason.MOVED, hunk, (landing.line + 1,), detail=f"it was made for {made}, and would stand in {reached}")
     places = []
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]

@@ -31,6 +31,11 @@ class Surroundings:
     above: str | None
     below: str | None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is in."""
+        return (self.scope, *self.within)
+
     def __str__(self) -> str:
         inside = f" in {self.within[-1]}" if self.within else ""
         siblings = f" between {_short(self.above)} and {_short(self.below)}" if self.above or self.below else ""
@@ -66,14 +71,13 @@ def around(tree: ast.Module, first: int, last: int) -> Surroundings:
 
 def differ(made: Surroundings, found: Surroundings) -> bool:
     """Whether the two are different places: another class, function or call, or neither of the siblings is the same."""
-    elsewhere = (made.scope, made.within) != (found.scope, found.within)
-    return elsewhere or (made.above != found.above and made.below != found.below)
+    return made.names != found.names or (made.above != found.above and made.below != found.below)
 
 
 def moved(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Surroundings, Surroundings] | None:
     """The first edit that stands in another place than the one that it was made for, with both; None also where a file does not parse."""
     taking = [landing for landing in merged.landings if not _told(landing.edit.lines) and landing.edit.stop > landing.edit.start]
-    theirs = _applied(base, merged.landings)
+    theirs = with_edits(base, merged.landings)
     return _first_moved(theirs, merged.lines, _added(merged.landings)) or _first_moved(base, ours, _taken(base, taking))
 
 
@@ -82,14 +86,35 @@ _Spans = list[tuple[Landing, tuple[int, int], tuple[int, int]]]
 
 
 def _first_moved(one: Lines, other: Lines, spans: _Spans) -> tuple[Landing, Surroundings, Surroundings] | None:
-    trees = [parse(b"".join(lines)) for lines in (one, other)] if spans else []
-    if not spans or trees[0] is None or trees[1] is None:
+    was, now = (parse(b"".join(lines)) if spans else None for lines in (one, other))
+    if was is None or now is None:
         return None
     for landing, at, to in spans:
-        made, found = around(trees[0], *at), around(trees[1], *to)
-        if differ(made, found):
+        made, found = around(was, *at), around(now, *to)
+        if differ(made, found) and not _is_renamed(made, found, was, now):
             return landing, made, found
     return None
+
+
+def _is_renamed(made: Surroundings, found: Surroundings, one: ast.Module, other: ast.Module) -> bool:
+    """Whether the one place has become the other: it is not there any more, and the other was not there."""
+    return made.names != found.names and made.names not in _places(other) and found.names not in _places(one)
+
+
+def _places(tree: ast.Module) -> set[tuple[str, ...]]:
+    """All that lines can stand in."""
+    found: set[tuple[str, ...]] = set()
+    below: list[tuple[ast.AST, str, tuple[str, ...]]] = [(tree, "", ())]
+    while below:
+        node, scope, within = below.pop()
+        found.add((scope, *within))
+        for child in _children(node):
+            if isinstance(child, _SCOPES):
+                below.append((child, f"{scope}.{child.name}".strip("."), ()))
+            else:
+                label = _label(child)
+                below.append((child, scope, within if label is None else (*within, label)))
+    return found
 
 
 def _added(landings: Sequence[Landing]) -> _Spans:
@@ -131,7 +156,8 @@ def _told(lines: Lines) -> tuple[int, int] | tuple[()]:
     return (numbers[0], numbers[-1]) if numbers else ()
 
 
-def _applied(base: Lines, landings: Sequence[Landing]) -> Lines:
+def with_edits(base: Lines, landings: Sequence[Landing]) -> Lines:
+    """The file that the patch made of the one that it was made for."""
     out: list[bytes] = []
     here = 0
     for landing in landings:
@@ -171,6 +197,8 @@ def _label(node: ast.AST) -> str | None:
     match node:
         case ast.Call():
             return _call(node)
+        case ast.Assign(targets=[ast.Tuple(elts=[target, *_]), *_]):
+            return f"{ast.unparse(target)}, … ="
         case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
             return f"{ast.unparse(target)} ="
         case ast.keyword(arg=str(name)):
@@ -213,7 +241,21 @@ def _name(node: ast.AST) -> str:
 def _call(node: ast.Call) -> str:
     """A call by what is called, and by its first argument if that is a word or a number."""
     told = node.args[0] if node.args and isinstance(node.args[0], ast.Constant) else None
-    return f"{ast.unparse(node.func)}({ast.unparse(told) if told is not None else ''})"
+    return f"{_callee(node.func)}({ast.unparse(told) if told is not None else ''})"
+
+
+def _callee(node: ast.expr) -> str:
+    """What is called, whatever stands in the literals and arguments on the way there."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            return f"{_callee(value)}.{name}"
+        case ast.Call(func=func):
+            return f"{_callee(func)}()"
+        case ast.Subscript(value=value):
+            return f"{_callee(value)}[]"
+    return "…"
 
 
 def _short(name: str | None) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import platformdirs
 
-from pq.checks import environment, imports, names, structure, syntax
+from pq.checks import environment, expectations, imports, names, structure, syntax
 from pq.checks.environment import Interpreter
+from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
 from pq.checks.imports import Imported
 from pq.checks.stage import Stage
@@ -101,6 +102,7 @@ class Checker:
         for number, file in enumerate(changed):
             if number not in broken:
                 found += [(file.asked, one) for one in self._meaning(file, asked[-1].after) if not self._is_off(file, one)]
+        found += [(patch, one) for patch in asked for one in self._expectations(patch, changed)]
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
@@ -131,16 +133,27 @@ class Checker:
         """
         content = self.objects.read(changed.new[1])
         yield from structure.findings(changed.path, self._before(changed), content)
-        root = self.queue.config.check.root.strip("./")
-        inside = changed.path.removeprefix(f"{root}/") if root else changed.path
+        inside = changed.path.removeprefix(f"{self._root}/") if self._root else changed.path
         package = inside.rpartition("/")[0].replace("/", ".")
         yield from names.findings(
             changed.path,
             self._before(changed),
             content,
-            lambda path: self._read(last, root, path),
+            lambda path: self._read(last, self._root, path),
             package=package,
         )
+
+    def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
+        """What a patch says of the tree that it makes, and does not hold."""
+        patch = self._patch(asked.patch)
+        expected = expectations.read(patch.header) if patch is not None else ()
+        if expected:
+            touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
+            yield from expectations.findings(expected, lambda path: self._read(asked.after, self._root, path), touched)
+
+    @property
+    def _root(self) -> str:
+        return self.queue.config.check.root.strip("./")
 
     def _is_off(self, changed: _Changed, finding: Finding) -> bool:
         """Whether the queue, or the patch, says that a rule does not hold."""

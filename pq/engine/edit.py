@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-from pq.core import stack
+from pq.core import paths, stack
 from pq.core.paths import fault as path_fault
 from pq.core.series import Entry, require_name
 from pq.engine import carry, events, history, rewrite
@@ -184,6 +184,30 @@ def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, q
     number = workspace.stack.applied.index(name)
     target, *above = layers(workspace, number)
     return Plan(number, (replace(target, entry=entry, content=content), *above), queue)
+
+
+def expect(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
+    """Have an applied patch expect what it brings in, unless it does so already: `Pq-Expect` lines at the end of its text."""
+    from pq.checks import expectations  # loads the checks: not for the other commands here
+
+    name = applied(workspace, given)
+    layer = layers(workspace, workspace.stack.applied.index(name))[0]
+    objects, root = workspace.checkout.objects, workspace.queue.config.check.root.strip("./")
+    touched = []
+    for path, (old, new) in objects.difference(layer.before, layer.tree).items():
+        if new is not None and path.endswith(".py"):
+            inside = path.removeprefix(f"{root}/") if root else path
+            module = inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            before = objects.read(old[1]) if old is not None else None
+            touched.append(expectations.Touched(module, before, objects.read(new[1])))
+    made = expectations.made_of(touched)
+
+    def with_lines(text: bytes) -> bytes:
+        new = [said for said in made if said not in expectations.read(text)]
+        ended = text.rstrip(b"\n") + b"\n" if text.strip() else b""
+        return ended + paths.raw("".join(f"Pq-Expect: {said}\n" for said in new)) + b"\n" if new else text
+
+    return set_header(workspace, name, with_lines, tell)
 
 
 def header(workspace: Workspace, given: str | None) -> bytes:

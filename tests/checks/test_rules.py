@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pq.checks.findings import CODES
+from pq.core.rules import CODES
 from tests.conftest import PROJECT, World
 from tests.laws import nothing_changed, stands_at
 
@@ -47,7 +47,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> World:
 def test_every_rule_is_told_of() -> None:
     told = re.findall(r"^## (\S+)$", (PROJECT / "docs" / "checks.md").read_text(), re.MULTILINE)
 
-    assert told == ["syntax", "import", "probe", *CODES]
+    assert told == ["syntax", "import", "probe", "expect", *CODES]
     assert set(PATCHES) == set(CODES)
 
 
@@ -112,3 +112,41 @@ def test_a_rule_that_is_none(rules: World) -> None:
         1,
         True,
     ), said
+
+
+def test_what_a_patch_expects_is_written_and_checked(rules: World) -> None:
+    new = ARGS.replace(b"    @staticmethod", b"    mine: int = 1\n\n    @staticmethod").replace(
+        b"        return", b'        parser.add_argument("--mine")\n        return'
+    )
+    rules.patch("p.patch", {"pkg/args.py": new, "pkg/more.py": b"def f(): pass\n"})
+    assert rules.pq("push").code == 0
+
+    assert rules.pq("header", "--expect").code == 0
+    assert rules.pq("header").out.splitlines() == [
+        "Pq-Expect: symbol pkg.args:Args.mine",
+        "Pq-Expect: option --mine once",
+        "Pq-Expect: symbol pkg.more:f",
+        "",
+    ]
+    assert rules.pq("header", "--expect").code == 2
+    assert (rules.pq("pop").code, rules.pq("push").code) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "because"),
+    [
+        ("symbol pkg.args:Args.nothing", "symbol pkg.args:Args.nothing, and the tree does not have it"),
+        ("symbol pkg.nowhere:f", "symbol pkg.nowhere:f, and the tree does not have it"),
+        ("option --mine once", "option --mine once, and it is added 0 times"),
+        ("import pkg.nowhere", "import pkg.nowhere, and the tree does not have it"),
+        ("wonders", "'wonders', which is neither symbol MODULE:NAME, option NAME once nor import MODULE"),
+    ],
+)
+def test_an_expectation_that_does_not_hold_rejects(rules: World, said: str, because: str) -> None:
+    rules.patch(
+        "p.patch", {"pkg/args.py": ARGS + b"x = 1\n"}, header=f"Pq-Expect: {said}\nPq-Expect: import pkg.there\n\n".encode()
+    )
+
+    pushed = rules.pq("push")
+
+    assert (pushed.code, f"the patch expects {because} [expect]\n" in pushed.err) == (4, True), pushed.err

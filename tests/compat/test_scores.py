@@ -25,6 +25,10 @@ CASES = {
 is what the three-way takes to make its other side: there, pq takes as much."""
 
 
+DEFINED_TWICE = {"0205"}
+"""Cases in which the human's result has a method twice, which upstream had taken over with another body; pq says so and stops."""
+
+
 def _scores(cases: str, kinds: str, command: str, environment: dict[str, str]) -> dict[str, str]:
     """The verdict on every case: right, noop, applied, wrong or stops."""
     words = [str(CORPUS / "score.py"), cases, "--kind", kinds, "--list", "--", f"{SAMPLE}; {command}"]
@@ -42,7 +46,11 @@ def test_nowhere_worse_than_three_way(cases: str, fuzz: str, kinds: str, tmp_pat
     theirs = _scores(cases, kinds, f"{sys.executable} {CORPUS / 'baseline.py'} threeway", environment)
     ours = _scores(cases, kinds, f"{apply}; test $code = 2 || exit $code", environment)
 
-    worse = {case: (theirs[case], verdict) for case, verdict in ours.items() if _worse(verdict, theirs[case])}
+    worse = {
+        case: (theirs[case], verdict)
+        for case, verdict in ours.items()
+        if _worse(verdict, theirs[case]) and not (cases == "sglang" and case in DEFINED_TWICE and verdict == "stops")
+    }
     assert not worse
     assert set((tmp_path / "codes").read_text().split()) <= {"0", "2", "3", "4"}
     assert list(ours.values()).count("right") > 5

@@ -73,17 +73,6 @@ BASE = _class("C0") + _class("C1")
 THEIRS = _class("C0") + _class("C1", mine="        self.mine = x\n")
 SCOPES = {
     "another class": (BASE.replace("        return x\n\n\nclass C1:\n", "        return x\n\n", 1), "C1.forward", "C0.forward"),
-    "another function": (
-        BASE.replace("class C1:\n    def forward(", "class C1:\n    def backward("),
-        "C1.forward",
-        "C1.backward",
-    ),
-    "a function within": (
-        BASE.replace("class C1:\n    def forward(self, x):\n", "class C1:\n  def outer(self):\n    def forward(self, x):\n"),
-        "C1.forward",
-        "C1.outer.forward",
-    ),
-    "no class at all": (BASE.replace("class C1:\n", "if True:\n"), "C1.forward", "forward"),
 }
 
 
@@ -100,6 +89,20 @@ def test_another_scope_is_refused_with_both_places(name: str) -> None:
         True,
         True,
     )
+
+
+RENAMED = [
+    BASE.replace("class C1:\n    def forward(", "class C1:\n    def backward("),
+    BASE.replace("class C1:", "class Other:"),
+    BASE.replace("class C1:\n    def forward(self, x):\n", "class C1:\n  def outer(self):\n    def forward(self, x):\n"),
+]
+
+
+@pytest.mark.parametrize("ours", RENAMED)
+def test_a_scope_that_was_renamed_is_the_same(ours: str) -> None:
+    """It is not there any more, and the other was not there."""
+    assert surroundings.parse(ours.encode()) is not None
+    assert isinstance(_put(BASE.encode(), THEIRS.encode(), ours.encode()), Placed)
 
 
 def test_the_same_scope_at_another_line_is_no_other_place() -> None:

@@ -1,0 +1,92 @@
+"""Whether what a patch adds to a Python file is there already, though in other words or at another place of the same scope.
+
+A merge of lines sees only the same lines at the same place. What is compared here is what the lines define, in the class or function that they
+stand in: upstream may have taken the patch over, or have something of the same name; either way a second one is never meant.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pq.core import surroundings
+from pq.core.lines import Lines
+from pq.core.merge import Landing, Merged
+
+_SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a line defines, in words, in which scope; the same in two files if both are."""
+
+    scope: str
+    what: str
+
+
+def find_landed(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Definition, int] | None:
+    """The first edit that adds what ours has got since base, with the line (from 1) at which it is there; None where there is none."""
+    adding = [landing for landing in merged.landings if landing.edit.lines and not landing.landed]
+    texts = (base, ours, surroundings.with_edits(base, merged.landings)) if adding else ()
+    trees = [surroundings.parse(b"".join(lines)) for lines in texts]
+    if not trees or None in trees:
+        return None
+    had, has, adds = (dict(_definitions(tree)) for tree in trees if tree is not None)
+    new = {definition: line for definition, line in has.items() if definition not in had}
+    if not new:
+        return None
+    for landing, first, last in _spans(merged.landings):
+        for definition, line in adds.items():
+            if first <= line <= last and definition in new and not landing.landed:
+                return landing, definition, new[definition]
+    return None
+
+
+def _spans(landings: Sequence[Landing]) -> Iterator[tuple[Landing, int, int]]:
+    """The lines, from 1, that each edit adds to the file that it was made for."""
+    grown = 0
+    for landing in landings:
+        edit = landing.edit
+        yield landing, edit.start + grown + 1, edit.start + grown + len(edit.lines)
+        grown += len(edit.lines) - (edit.stop - edit.start)
+
+
+def _definitions(node: ast.AST, scope: str = "") -> Iterator[tuple[Definition, int]]:
+    """What the file defines, each with its line; the same twice is told once, by the last."""
+    for child in ast.iter_child_nodes(node):
+        for what, line in _of(child, scope, in_class=isinstance(node, ast.ClassDef)):
+            yield Definition(scope, what), line
+        inner = f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope
+        yield from _definitions(child, inner)
+
+
+def _of(node: ast.AST, scope: str, *, in_class: bool) -> Iterator[tuple[str, int]]:
+    yield from _keys(node)
+    match node:
+        case ast.ClassDef(name=name):
+            yield f"class {name}", node.lineno
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield f"def {name}", node.lineno
+            for arg in ast.walk(node.args):
+                if isinstance(arg, ast.arg):
+                    yield f"parameter {arg.arg} of {name}", arg.lineno
+        case ast.AnnAssign(target=ast.Name(id=name)) if in_class or not scope:
+            yield f"field {name}", node.lineno
+        case ast.Assign(targets=[ast.Name(id=name)]) if in_class or not scope:
+            yield f"field {name}", node.lineno
+        case ast.Expr(value=ast.Call(func=func, args=[ast.Constant(value=str() as word), *_])):
+            yield f"{ast.unparse(func)}({word!r})", node.lineno
+        case ast.Call(func=func, args=[ast.Constant(value=str() as word), *_], keywords=keywords):
+            for keyword in keywords:
+                yield f"{keyword.arg}= of {ast.unparse(func)}({word!r})", keyword.lineno
+        case ast.If(orelse=[ast.If(test=test)]):
+            yield f"elif {ast.unparse(test)}", test.lineno
+
+
+def _keys(node: ast.AST) -> Iterator[tuple[str, int]]:
+    match node:
+        case ast.Assign(targets=[target], value=ast.Dict(keys=keys)) | ast.AnnAssign(target=target, value=ast.Dict(keys=keys)):
+            for key in keys:
+                if isinstance(key, ast.Constant):
+                    yield f"key {key.value!r} of {ast.unparse(target)}", key.lineno
