@@ -6,12 +6,13 @@ Nothing is imported for that: third-party packages need not be there, and are no
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pyflakes import checker, messages
 
 from pq.checks.findings import Finding
+from pq.checks.sources import Source
 from pq.core import surroundings
 
 Read = Callable[[str], bytes | None]
@@ -43,26 +44,39 @@ class _Use:
     asked: bool = False
 
 
-def findings(path: str, before: Iterable[bytes], after: bytes, read: Read, *, package: str) -> list[Finding]:
-    """What is undefined in a file and was not so in any of the contents before. `package`: the one that the file is in."""
-    tree = surroundings.parse(after)
-    old_trees = [surroundings.parse(old) for old in before]
-    if tree is None or None in old_trees:
+def findings(source: Source, read: Read, read_before: Read, *, package: str) -> list[Finding]:
+    """What is undefined in a file and was not so in any of the contents before, in the tree of then. `package`: the one that the file is in."""
+    if source.tree is None:
         return []
-    text = after.decode("utf-8", "replace").splitlines()
-    olds = [old for old in old_trees if old is not None]
-    found = [*_undefined(tree, olds, path), *_missing(tree, olds, read, package)]
+    found = [*_undefined(source.tree, source.path), *_missing(source.tree, read, package)]
+    if not found or source.old_trees is None:
+        return []
+    had = {each.key for old in source.old_trees for each in (*_undefined(old, source.path), *_missing(old, read_before, package))}
+    new = [each for each in found if each.key not in had]
     return [
-        Finding(code, reason, path, line, column + 1, (text[line - 1],))
-        for code, reason, line, column in sorted(found, key=lambda each: each[2:])
+        Finding(each.code, each.reason, source.path, each.line, each.column + 1, (source.line(each.line),))
+        for each in sorted(new, key=lambda each: (each.line, each.column))
     ]
 
 
-def _undefined(tree: ast.Module, olds: list[ast.Module], path: str) -> Iterator[tuple[str, str, int, int]]:
-    had = {name for old in olds for name, _, _ in _flakes(old, path)}
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Something that is not there. The column counts from 0."""
+
+    code: str
+    reason: str
+    line: int
+    column: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from others, wherever it stands."""
+        return self.code, self.reason
+
+
+def _undefined(tree: ast.Module, path: str) -> Iterator[_Fault]:
     for name, line, column in _flakes(tree, path):
-        if name not in had:
-            yield "undefined-name", f"name {name} is not defined", line, column
+        yield _Fault("undefined-name", f"name {name} is not defined", line, column)
 
 
 def _flakes(tree: ast.Module, path: str) -> list[tuple[str, int, int]]:
@@ -70,25 +84,21 @@ def _flakes(tree: ast.Module, path: str) -> list[tuple[str, int, int]]:
     return [(str(each.message_args[0]), each.lineno, each.col) for each in found if isinstance(each, _UNDEFINED)]
 
 
-def _missing(tree: ast.Module, olds: list[ast.Module], read: Read, package: str) -> Iterator[tuple[str, str, int, int]]:
+def _missing(tree: ast.Module, read: Read, package: str) -> Iterator[_Fault]:
     """What is imported from modules of the tree, or asked of them, that these do not have."""
-    had = {(use.module, use.name) for old in olds for use in _uses(old, package)}
     known: dict[str, set[str] | None] = {}
     told: set[str] = set()
     for use in _uses(tree, package):
-        if (use.module, use.name) in had or (use.asked and not _is_there(use.module, read)):
-            continue
         if use.module not in known:
             known[use.module] = _names_of(use.module, read)
         names = known[use.module]
         if names is None or use.name in names or _is_there(f"{use.module}.{use.name}", read):
             continue
-        if not names and not _is_there(use.module, read):
-            if _is_there(use.module.partition(".")[0], read) and use.module not in told:
-                told.add(use.module)
-                yield "no-module", f"the tree has no module {use.module}", use.line, use.column
-        else:
-            yield "no-name", f"module {use.module} has no {use.name}", use.line, use.column
+        if names or _is_there(use.module, read):
+            yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column)
+        elif not use.asked and use.module not in told:
+            told.add(use.module)
+            yield _Fault("no-module", f"the tree has no module {use.module}", use.line, use.column)
 
 
 def _uses(tree: ast.Module, package: str) -> Iterator[_Use]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pq.checks.findings import Finding
-from pq.core import surroundings
+from pq.checks.sources import Source
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,22 +32,19 @@ class Oddity:
     reason: str
 
 
-def findings(path: str, before: Iterable[bytes], after: bytes) -> list[Finding]:
-    """What is odd in a file and was not in any of the contents before. Nothing where one of them does not parse: that is another check's."""
-    tree = surroundings.parse(after)
-    found = list(_oddities(tree)) if tree is not None else []
-    old_trees = [surroundings.parse(old) for old in before] if found else []
-    if not found or None in old_trees:
+def findings(source: Source) -> list[Finding]:
+    """What is odd in a file and was not in any of the contents before."""
+    found = list(_oddities(source.tree)) if source.tree is not None else []
+    if not found or source.old_trees is None:
         return []
-    had = [Counter((odd.code, odd.key) for odd in _oddities(old)) for old in old_trees if old is not None]
-    text = after.decode("utf-8", "replace").splitlines()
+    had = [Counter((odd.code, odd.key) for odd in _oddities(old)) for old in source.old_trees]
     seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
     new: list[Finding] = []
     for odd in found:
         seen[odd.code, odd.key] += 1
         if all(seen[odd.code, odd.key] > old[odd.code, odd.key] for old in had):
-            shown = text[odd.line - 1] if odd.line <= len(text) else ""
-            new.append(Finding(odd.code, odd.reason, path, odd.line, len(shown) - len(shown.lstrip()) + 1, (shown,)))
+            shown = source.line(odd.line)
+            new.append(Finding(odd.code, odd.reason, source.path, odd.line, len(shown) - len(shown.lstrip()) + 1, (shown,)))
     return new
 
 

@@ -13,6 +13,7 @@ from pq.checks.environment import Interpreter
 from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
 from pq.checks.imports import Imported
+from pq.checks.sources import Source
 from pq.checks.stage import Stage
 from pq.core import header, patch_reader, scope
 from pq.core.lines import split_lines
@@ -131,15 +132,14 @@ class Checker:
 
         Modules are looked for in the last tree, which alone is ever imported: a later patch may bring one.
         """
-        content = self.objects.read(changed.new[1])
-        yield from structure.findings(changed.path, self._before(changed), content)
+        source = Source(changed.path, self._before(changed), self.objects.read(changed.new[1]))
+        yield from structure.findings(source)
         inside = changed.path.removeprefix(f"{self._root}/") if self._root else changed.path
         package = inside.rpartition("/")[0].replace("/", ".")
         yield from names.findings(
-            changed.path,
-            self._before(changed),
-            content,
+            source,
             lambda path: self._read(last, self._root, path),
+            lambda path: self._read(changed.asked.before, self._root, path),
             package=package,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pq.checks import names
+from pq.checks.sources import Source
 
 TREE = {
     "pkg/__init__.py": b"",
@@ -25,10 +26,10 @@ def _read(path: str) -> bytes | None:
     return TREE.get(path)
 
 
-def _found(after: str, before: str = "", *, package: str = "pkg") -> list[str]:
+def _found(after: str, before: str = "", *, package: str = "pkg", then: names.Read = _read) -> list[str]:
     return [
         f"{each.line}: {each.reason}"
-        for each in names.findings("pkg/m.py", [before.encode()], after.encode(), _read, package=package)
+        for each in names.findings(Source("pkg/m.py", [before.encode()], after.encode()), _read, then, package=package)
     ]
 
 
@@ -95,3 +96,10 @@ def test_names_that_nobody_defines() -> None:
 
 def test_what_does_not_parse_is_another_check_s() -> None:
     assert _found("def f(:\n") == _found("nothing\n", "def f(:\n") == []
+
+
+def test_an_import_that_was_right_before_the_patch() -> None:
+    """The patch took the name out of the other file."""
+    then = {**TREE, "pkg/a.py": b"g = 1\n"}
+
+    assert _found("from pkg.a import g\nx = 1\n", "from pkg.a import g\n", then=then.get) == ["1: module pkg.a has no g"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pq.checks import structure
+from pq.checks.sources import Source
 
 PARSER = """\
 def add_args(parser):
@@ -14,7 +15,7 @@ def add_args(parser):
 
 
 def _found(before: str, after: str) -> list[tuple[str, int]]:
-    return [(each.code, each.line or 0) for each in structure.findings("f.py", [before.encode()], after.encode())]
+    return [(each.code, each.line or 0) for each in structure.findings(Source("f.py", [before.encode()], after.encode()))]
 
 
 TWICE = {
@@ -129,7 +130,7 @@ def test_what_does_not_parse_is_another_check_s() -> None:
 
 
 def test_the_finding_says_where_and_what() -> None:
-    (found,) = structure.findings("f.py", [PARSER.encode()], (PARSER + '    parser.add_argument("--alpha")\n').encode())
+    (found,) = structure.findings(Source("f.py", [PARSER.encode()], (PARSER + '    parser.add_argument("--alpha")\n').encode()))
 
     assert found.lines() == (
         "f.py:4: option --alpha is added twice in add_args, first in line 2 [option-twice]",
@@ -139,4 +140,4 @@ def test_the_finding_says_where_and_what() -> None:
 
 
 def test_a_new_file_is_the_patch_s_own() -> None:
-    assert [each.code for each in structure.findings("f.py", [], b"def f(): pass\ndef f(): pass\n")] == ["defined-twice"]
+    assert [each.code for each in structure.findings(Source("f.py", [], b"def f(): pass\ndef f(): pass\n"))] == ["defined-twice"]
