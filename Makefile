@@ -22,6 +22,7 @@ lint: $(VENV)/complete
 
 bench: setup
 	$(BIN)/python tests/bench/push.py
+	$(BIN)/python -m tests.bench.check
 
 setup: $(VENV)/complete
 	$(BIN)/pq setup

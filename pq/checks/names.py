@@ -6,20 +6,35 @@ Nothing is imported for that: third-party packages need not be there, and are no
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import builtins
+import functools
+import symtable
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from pyflakes import checker, messages
 
+from pq.checks import sources
 from pq.checks.findings import Finding
 from pq.checks.sources import Source
 from pq.core import surroundings
 
-Read = Callable[[str], bytes | None]
-"""The content of a file of the candidate tree by its path below `[check] root`; None where there is none."""
+
+class Modules(Protocol):
+    """The files of a tree by their paths below `[check] root`; None where there is none. A path of a folder ends with a slash."""
+
+    def id(self, path: str) -> str | None:
+        """What tells one content from another."""
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file."""
+
 
 _UNDEFINED = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
+_ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
 _OF_EVERY_MODULE = {
     "__name__",
     "__file__",
@@ -44,18 +59,23 @@ class _Use:
     asked: bool = False
 
 
-def findings(source: Source, read: Read, read_before: Read, *, package: str) -> list[Finding]:
+def findings(source: Source, modules: Modules, before: Modules, *, package: str) -> list[Finding]:
     """What is undefined in a file and was not so in any of the contents before, in the tree of then. `package`: the one that the file is in."""
     if source.tree is None:
         return []
-    found = [*_undefined(source.tree, source.path), *_missing(source.tree, read, package)]
+    found = [*_undefined(source), *_missing(source, modules, package, before)]
     if not found or source.old_trees is None:
         return []
-    had = {each.key for old in source.old_trees for each in (*_undefined(old, source.path), *_missing(old, read_before, package))}
-    new = [each for each in found if each.key not in had]
+    olds = [(content, sources.whole(tree)) for content, tree in zip(source.before, source.old_trees, strict=True)]
+    had = {
+        each.key
+        for content, old in olds
+        for each in (*_flakes(old, source.path, unresolved(content)), *_missing(old, before, package))
+    }
     return [
         Finding(each.code, each.reason, source.path, each.line, each.column + 1, (source.line(each.line),))
-        for each in sorted(new, key=lambda each: (each.line, each.column))
+        for each in sorted(found, key=lambda each: (each.line, each.column))
+        if each.key not in had
     ]
 
 
@@ -74,45 +94,80 @@ class _Fault:
         return self.code, self.reason
 
 
-def _undefined(tree: ast.Module, path: str) -> Iterator[_Fault]:
-    for name, line, column in _flakes(tree, path):
-        yield _Fault("undefined-name", f"name {name} is not defined", line, column)
+def _undefined(source: Source) -> Iterator[_Fault]:
+    """The names of a file that nothing defines. pyflakes knows; it is asked only where Python's own tables leave a new name open."""
+    left = unresolved(source.after)
+    if left and len(source.before) == 1:
+        left -= unresolved(source.before[0])
+    yield from _flakes(source, source.path, left)
 
 
-def _flakes(tree: ast.Module, path: str) -> list[tuple[str, int, int]]:
-    found = checker.Checker(tree, filename=path).messages
-    return [(str(each.message_args[0]), each.lineno, each.col) for each in found if isinstance(each, _UNDEFINED)]
+def _flakes(source: Source, path: str, left: set[str]) -> Iterator[_Fault]:
+    if not left or source.tree is None:
+        return
+    for each in checker.Checker(source.tree, filename=path).messages:
+        if isinstance(each, _UNDEFINED) and str(each.message_args[0]) in left:
+            yield _Fault("undefined-name", f"name {each.message_args[0]} is not defined", each.lineno, each.col)
 
 
-def _missing(tree: ast.Module, read: Read, package: str) -> Iterator[_Fault]:
-    """What is imported from modules of the tree, or asked of them, that these do not have."""
-    known: dict[str, set[str] | None] = {}
+def unresolved(content: bytes) -> set[str]:
+    """The names that a file takes from its module or from Python, and neither has; some of a file with a star import are there all the same."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            top = symtable.symtable(content.decode("utf-8", "surrogateescape"), "", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    own = {
+        symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+    }
+    used: set[str] = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    below = list(top.get_children())
+    while below:
+        table = below.pop()
+        below += table.get_children()
+        for symbol in table.get_symbols():
+            if symbol.is_global():
+                (own if symbol.is_declared_global() and symbol.is_assigned() else used).add(symbol.get_name())
+    return used - own - _ALWAYS
+
+
+def _missing(source: Source, modules: Modules, package: str, before: Modules | None = None) -> Iterator[_Fault]:
+    """What is imported from modules of the tree, or asked of them, that these do not have.
+
+    With `before`, only what may be new is looked at: what stands in a changed line, or is of a module that is another one now.
+    """
     told: set[str] = set()
-    for use in _uses(tree, package):
-        if use.module not in known:
-            known[use.module] = _names_of(use.module, read)
-        names = known[use.module]
-        if names is None or use.name in names or _is_there(f"{use.module}.{use.name}", read):
+    for use in _uses(source, package):
+        path = _path(use.module, modules)
+        if before is not None and not source.is_new(use.line) and _id(path, modules) == _id(path, before):
             continue
-        if names or _is_there(use.module, read):
+        names = _names_of(use.module, path, modules)
+        if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
+            continue
+        if names or path is not None:
             yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column)
         elif not use.asked and use.module not in told:
             told.add(use.module)
             yield _Fault("no-module", f"the tree has no module {use.module}", use.line, use.column)
 
 
-def _uses(tree: ast.Module, package: str) -> Iterator[_Use]:
-    """The names that a file takes from modules, except where it is ready for their absence."""
+def _uses(source: Source, package: str) -> Iterator[_Use]:
+    """The names that a file takes from modules, except where it is ready for their absence; what it asks of them only where it changed."""
+    tree = source.tree
+    assert tree is not None
+    guarded = set(_guarded(tree))
     aliases: dict[str, str] = {}
-    rebound: set[str] = set()
-    for node in _unguarded(tree):
+    for node in sources.statements(tree):
+        if id(node) in guarded:
+            continue
         match node:
             case ast.ImportFrom(module=name, level=level, names=given):
-                source = _absolute(name, level, package)
-                for each in given if source is not None else ():
+                origin = _absolute(name, level, package)
+                for each in given if origin is not None else ():
                     if each.name != "*":
-                        yield _Use(source or "", each.name, node.lineno, node.col_offset)
-                        aliases[each.asname or each.name] = f"{source}.{each.name}"
+                        yield _Use(origin or "", each.name, node.lineno, node.col_offset)
+                        aliases[each.asname or each.name] = f"{origin}.{each.name}"
             case ast.Import(names=given):
                 for each in given:
                     above, _, last = each.name.rpartition(".")
@@ -120,25 +175,29 @@ def _uses(tree: ast.Module, package: str) -> Iterator[_Use]:
                         yield _Use(above, last, node.lineno, node.col_offset)
                     if each.asname:
                         aliases[each.asname] = each.name
-            case ast.Name(id=name, ctx=ast.Store()):
-                rebound.add(name)
-    rebound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    for node in _unguarded(tree):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()) if (
-                name in aliases and name not in rebound
-            ):
-                yield _Use(aliases[name], attribute, node.lineno, node.col_offset, asked=True)
+    asked = [
+        node
+        for node in source.touched()
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases
+    ]
+    rebound = _rebound(tree) if asked else set()
+    for node in asked:
+        alias = node.value.id if isinstance(node.value, ast.Name) else ""
+        if isinstance(node.ctx, ast.Load) and alias not in rebound and id(node) not in guarded:
+            yield _Use(aliases[alias], node.attr, node.lineno, node.col_offset, asked=True)
 
 
-def _unguarded(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Try) and any(_catches(handler) for handler in child.handlers):
-            for each in (*child.handlers, *child.orelse, *child.finalbody):
-                yield from _unguarded(each)
-            continue
-        yield child
-        yield from _unguarded(child)
+def _rebound(tree: ast.Module) -> set[str]:
+    """The names that are given something else somewhere: no module, perhaps."""
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def _guarded(tree: ast.Module) -> Iterator[int]:
+    """The nodes, by identity, in a `try` that catches that something is not there."""
+    for node in sources.statements(tree):
+        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+            yield from (id(each) for part in node.body for each in ast.walk(part))
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
@@ -155,15 +214,17 @@ def _absolute(name: str | None, level: int, package: str) -> str | None:
     return ".".join([*above, *([name] if name else [])]) if above else None
 
 
-def _names_of(module: str, read: Read) -> set[str] | None:
+def _names_of(module: str, path: str | None, modules: Modules) -> frozenset[str] | None:
     """The names that a module of the tree has; None where that can't be told, or where the tree has no such package at all."""
-    if not _is_there(module.partition(".")[0], read):
+    if _path(module.partition(".")[0], modules) is None:
         return None
-    path = module.replace(".", "/")
-    content = read(f"{path}/__init__.py")
-    content = content if content is not None else read(f"{path}.py")
-    if content is None:
-        return set()
+    content = modules.read(path) if path is not None and not path.endswith("/") else None
+    return _defined(content) if content is not None else frozenset()
+
+
+@functools.lru_cache(maxsize=1000)
+def _defined(content: bytes) -> frozenset[str] | None:
+    """The names that a module defines; None where that can't be told."""
     tree = surroundings.parse(content)
     if tree is None:
         return None
@@ -184,7 +245,7 @@ def _names_of(module: str, read: Read) -> set[str] | None:
                 return None
             case ast.Global(names=given):
                 found |= set(given)
-    return found
+    return frozenset(found)
 
 
 def _top_level(node: ast.AST) -> Iterator[ast.AST]:
@@ -192,11 +253,16 @@ def _top_level(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         yield child
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from (each for each in ast.walk(child) if isinstance(each, ast.Global))
+            yield from (each for each in sources.statements(child) if isinstance(each, ast.Global))
         else:
             yield from _top_level(child)
 
 
-def _is_there(module: str, read: Read) -> bool:
+def _path(module: str, modules: Modules) -> str | None:
+    """The file of a module, or the folder of one that is no more than that."""
     path = module.replace(".", "/")
-    return read(f"{path}.py") is not None or read(f"{path}/__init__.py") is not None or read(f"{path}/") is not None
+    return next((each for each in (f"{path}/__init__.py", f"{path}.py", f"{path}/") if modules.id(each) is not None), None)
+
+
+def _id(path: str | None, modules: Modules) -> str | None:
+    return None if path is None else modules.id(path)

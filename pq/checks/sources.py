@@ -1,13 +1,23 @@
-"""A changed Python file as the checks read it: parsed once, and what was there before only if somebody asks."""
+"""A changed Python file as the checks read it: parsed once, looked at where it changed, and what it was only if somebody asks.
+
+A file of sglang has thousands of lines, a patch changes a few. What a patch newly brings in has a part in a changed line; so only
+statements with one are looked into.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from patiencediff import PatienceSequenceMatcher
+
 from pq.core import surroundings
+from pq.core.lines import split_lines
+
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 @dataclass(frozen=True)
@@ -15,7 +25,7 @@ class Source:
     """A file: its path, the contents that it may have been before, and what it is."""
 
     path: str
-    before: Iterable[bytes]
+    before: Sequence[bytes]
     after: bytes
 
     @cached_property
@@ -30,7 +40,71 @@ class Source:
         known = [tree for tree in found if tree is not None]
         return known if len(known) == len(found) else None
 
+    @cached_property
+    def changed(self) -> list[tuple[int, int]]:
+        """The first and last lines, from 1, of what is new in it; where lines went, of those around. The whole of a file that has no one past."""
+        new = split_lines(self.after)
+        if len(self.before) != 1:
+            return [(1, len(new))]
+        codes = PatienceSequenceMatcher(None, split_lines(self.before[0]), new).get_opcodes()
+        return [(start + 1, stop) if stop > start else (start, start + 1) for word, _, _, start, stop in codes if word != "equal"]
+
+    def touches(self, node: ast.AST) -> bool:
+        """Whether a changed line is one of a node's."""
+        first, last = span(node)
+        at = bisect.bisect_left(self.changed, (first, 0))
+        return any(start <= last and stop >= first for start, stop in self.changed[max(at - 1, 0) : at + 1])
+
+    def is_new(self, line: int) -> bool:
+        """Whether a line, from 1, changed."""
+        at = bisect.bisect_right(self.changed, (line, len(self.after)))
+        return at > 0 and line <= self.changed[at - 1][1]
+
+    def touched(self) -> Iterator[ast.AST]:
+        """The nodes of all statements with a changed line, the statements among them; not what stands in blocks without one."""
+        yield from self._below(self.tree) if self.tree is not None else ()
+
+    def _below(self, node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+                if isinstance(child, ast.match_case) or self.touches(child):
+                    yield child
+                    yield from self._below(child)
+            else:
+                yield from ast.walk(child)
+
     def line(self, number: int) -> str:
         """A line of it, from 1."""
         lines = self.after.decode("utf-8", "replace").split("\n")
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+
+
+def whole(tree: ast.Module) -> Source:
+    """A file as if all of it were new."""
+    source = Source("", (), b"")
+    source.__dict__.update(
+        tree=tree, changed=[(1, max((span(node)[1] for node in tree.body), default=1))]
+    )  # as if they were cached
+    return source
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements that a node has."""
+    for name in _BLOCKS:
+        found = getattr(node, name, None)
+        if isinstance(found, list) and found:
+            yield found
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node, however deep, outer ones first; no expression is looked into."""
+    for block in blocks(node):
+        for each in block:
+            yield each
+            yield from statements(each)
+
+
+def span(node: ast.AST) -> tuple[int, int]:
+    """First and last line of a statement, decorators included."""
+    first = getattr(node, "lineno", 1)
+    return min([first, *(each.lineno for each in getattr(node, "decorator_list", ()))]), getattr(node, "end_lineno", first)

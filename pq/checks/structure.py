@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pq.checks import sources
 from pq.checks.findings import Finding
 from pq.checks.sources import Source
 
@@ -34,27 +35,37 @@ class Oddity:
 
 def findings(source: Source) -> list[Finding]:
     """What is odd in a file and was not in any of the contents before."""
-    found = list(_oddities(source.tree)) if source.tree is not None else []
-    if not found or source.old_trees is None:
+    found = list(dict.fromkeys(_oddities(source))) if source.tree is not None else []
+    if not found or source.tree is None or source.old_trees is None:
         return []
-    had = [Counter((odd.code, odd.key) for odd in _oddities(old)) for old in source.old_trees]
-    seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    had, now = [_counted(old) for old in source.old_trees], _counted(source.tree)
     new: list[Finding] = []
     for odd in found:
-        seen[odd.code, odd.key] += 1
-        if all(seen[odd.code, odd.key] > old[odd.code, odd.key] for old in had):
+        if all(now[odd.code, odd.key] > old[odd.code, odd.key] for old in had):
             shown = source.line(odd.line)
             new.append(Finding(odd.code, odd.reason, source.path, odd.line, len(shown) - len(shown.lstrip()) + 1, (shown,)))
     return new
 
 
-def _oddities(tree: ast.Module) -> Iterator[Oddity]:
-    for rule in _RULES:
-        yield from rule(tree)
+def _counted(tree: ast.Module) -> Counter[tuple[str, tuple[str, ...]]]:
+    """How often each thing is odd in a whole file."""
+    return Counter((odd.code, odd.key) for odd in dict.fromkeys(_oddities(sources.whole(tree))))
 
 
-def _repeated_options(tree: ast.Module) -> Iterator[Oddity]:
+def _oddities(source: Source) -> Iterator[Oddity]:
+    """What is odd in a file where it changed."""
+    for node in (source.tree, *source.touched()):
+        assert node is not None
+        for rule in _RULES:
+            yield from rule(node, source)
+    yield from _repeated_options(source)
+
+
+def _repeated_options(source: Source) -> Iterator[Oddity]:
     """An option string that one parser gets twice: argparse raises when the parser is built."""
+    tree = source.tree
+    if tree is None or not any(_adds_an_option(node) for node in source.touched()):
+        return
     functions = {node.name: node for _, node in _scopes(tree) if isinstance(node, _FUNCTIONS)}
     told: set[tuple[str, int]] = set()
     for name, scope in [("the module", tree), *_scopes(tree)]:
@@ -64,13 +75,13 @@ def _repeated_options(tree: ast.Module) -> Iterator[Oddity]:
             if any(not _exclude(option, other) for other in others) and (option.text, option.line) not in told:
                 told.add((option.text, option.line))
                 first = others[0].line
-                yield Oddity(
-                    "option-twice",
-                    (option.text,),
-                    option.line,
-                    f"option {option.text} is added twice in {name}, first in line {first}",
-                )
+                reason = f"option {option.text} is added twice in {name}, first in line {first}"
+                yield Oddity("option-twice", (option.text,), option.line, reason)
             others.append(option)
+
+
+def _adds_an_option(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +128,17 @@ def _exclude(one: _Option, other: _Option) -> bool:
     return any((number, not branch) in other.branches for number, branch in one.branches)
 
 
-def _repeated_definitions(tree: ast.Module) -> Iterator[Oddity]:
+def _repeated_definitions(scope: ast.AST, _: Source) -> Iterator[Oddity]:
     """A method, a field or an enum's member that one class has twice: the first is lost."""
-    for name, scope in [("the module", tree), *_scopes(tree)]:
-        if isinstance(scope, _FUNCTIONS):
-            continue
-        seen: dict[tuple[str, str], int] = {}
-        for node in scope.body if isinstance(scope, (ast.ClassDef, ast.Module)) else ():
-            key = _defined(node, scope)
-            if key is not None and key in seen:
-                yield Oddity(
-                    "defined-twice",
-                    (name, *key),
-                    node.lineno,
-                    f"{' '.join(key)} is defined twice in {name}, first in line {seen[key]}",
-                )
-            elif key is not None:
-                seen[key] = node.lineno
+    name = scope.name if isinstance(scope, ast.ClassDef) else "the module"
+    seen: dict[tuple[str, str], int] = {}
+    for node in scope.body if isinstance(scope, (ast.ClassDef, ast.Module)) else ():
+        key = _defined(node, scope)
+        if key is not None and key in seen:
+            reason = f"{' '.join(key)} is defined twice in {name}, first in line {seen[key]}"
+            yield Oddity("defined-twice", (name, *key), node.lineno, reason)
+        elif key is not None:
+            seen[key] = node.lineno
 
 
 def _defined(node: ast.stmt, scope: ast.AST) -> tuple[str, str] | None:
@@ -154,70 +159,62 @@ def _is_enum(scope: ast.ClassDef) -> bool:
     return any("Enum" in ast.unparse(base) for base in scope.bases)
 
 
-def _repeated_branches(tree: ast.Module) -> Iterator[Oddity]:
+def _repeated_branches(node: ast.AST, _: Source) -> Iterator[Oddity]:
     """An `elif` that asks what an earlier branch asks: it is never taken."""
-    inner = {id(node.orelse[0]) for node in ast.walk(tree) if isinstance(node, ast.If) and len(node.orelse) == 1}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.If) or id(node) in inner:
-            continue
-        seen: dict[str, int] = {}
-        here: ast.If | None = node
-        while here is not None:
-            asked = ast.unparse(here.test)
-            if asked in seen:
-                yield Oddity(
-                    "branch-twice", (asked,), here.lineno, f"this branch asks what the one in line {seen[asked]} asks: {asked}"
-                )
-            seen.setdefault(asked, here.lineno)
-            here = here.orelse[0] if len(here.orelse) == 1 and isinstance(here.orelse[0], ast.If) else None
+    seen: dict[str, int] = {}
+    while isinstance(node, ast.If) and (seen or len(node.orelse) == 1):
+        asked = ast.unparse(node.test)
+        if asked in seen:
+            reason = f"this branch asks what the one in line {seen[asked]} asks: {asked}"
+            yield Oddity("branch-twice", (asked,), node.lineno, reason)
+        seen.setdefault(asked, node.lineno)
+        node = node.orelse[0] if len(node.orelse) == 1 else node.test
 
 
-def _repeated_keys(tree: ast.Module) -> Iterator[Oddity]:
+def _repeated_keys(node: ast.AST, _: Source) -> Iterator[Oddity]:
     """A key that one literal has twice: the first is lost."""
-    for node in ast.walk(tree):
-        seen: set[str] = set()
-        for key in node.keys if isinstance(node, ast.Dict) else ():
-            if isinstance(key, ast.Constant):
-                text = repr(key.value)
-                if text in seen:
-                    yield Oddity("key-twice", (text,), key.lineno, f"key {text} stands twice in one dict")
-                seen.add(text)
+    seen: set[str] = set()
+    for key in node.keys if isinstance(node, ast.Dict) else ():
+        if isinstance(key, ast.Constant):
+            text = repr(key.value)
+            if text in seen:
+                yield Oddity("key-twice", (text,), key.lineno, f"key {text} stands twice in one dict")
+            seen.add(text)
 
 
-def _unreachable(tree: ast.Module) -> Iterator[Oddity]:
+def _unreachable(node: ast.AST, _: Source) -> Iterator[Oddity]:
     """What stands behind a return, raise, continue or break in its block."""
-    for node in ast.walk(tree):
-        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
-            for above, below in itertools.pairwise(block) if isinstance(block, list) else ():
-                makes_a_generator = isinstance(below, ast.Expr) and isinstance(below.value, (ast.Yield, ast.YieldFrom))
-                if isinstance(above, _ENDS) and not makes_a_generator:
-                    yield Oddity(
-                        "unreachable",
-                        (ast.unparse(below),),
-                        below.lineno,
-                        f"this is never reached: line {above.lineno} leaves the block",
-                    )
+    for block in sources.blocks(node):
+        for above, below in itertools.pairwise(block):
+            makes_a_generator = isinstance(below, ast.Expr) and isinstance(below.value, (ast.Yield, ast.YieldFrom))
+            if isinstance(above, _ENDS) and not makes_a_generator:
+                reason = f"this is never reached: line {above.lineno} leaves the block"
+                yield Oddity("unreachable", (ast.unparse(below),), below.lineno, reason)
 
 
-def _nested_calls(tree: ast.Module) -> Iterator[Oddity]:
+def _nested_calls(node: ast.AST, source: Source) -> Iterator[Oddity]:
     """A call among the arguments of a call of the same function that elsewhere is a statement of its own."""
-    statements = {
-        ast.unparse(node.value.func) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in statements:
-            for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-                if isinstance(given, ast.Call) and ast.unparse(given.func) == name:
-                    yield Oddity(
-                        "call-nested",
-                        (ast.unparse(given),),
-                        given.lineno,
-                        f"this call of {name} stands among the arguments of another one",
-                    )
+    if not isinstance(node, ast.Call):
+        return
+    for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+        if isinstance(given, ast.Call) and ast.dump(given.func) == ast.dump(node.func):
+            name = ast.unparse(node.func)
+            if name in _called(source):
+                yield Oddity(
+                    "call-nested",
+                    (ast.unparse(given),),
+                    given.lineno,
+                    f"this call of {name} stands among the arguments of another one",
+                )
 
 
-_RULES: Sequence[Callable[[ast.Module], Iterator[Oddity]]] = (
-    _repeated_options,
+def _called(source: Source) -> set[str]:
+    """What is called by statements of their own."""
+    found = sources.statements(source.tree) if source.tree is not None else ()
+    return {ast.unparse(each.value.func) for each in found if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)}
+
+
+_RULES: Sequence[Callable[[ast.AST, Source], Iterator[Oddity]]] = (
     _repeated_definitions,
     _repeated_branches,
     _repeated_keys,
@@ -228,12 +225,13 @@ _RULES: Sequence[Callable[[ast.Module], Iterator[Oddity]]] = (
 
 def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
     """All classes and functions, by their qualified names."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, _SCOPES):
-            yield f"{prefix}{child.name}", child
-            yield from _scopes(child, f"{prefix}{child.name}.")
-        else:
-            yield from _scopes(child, prefix)
+    for block in sources.blocks(node):
+        for child in block:
+            if isinstance(child, _SCOPES):
+                yield f"{prefix}{child.name}", child
+                yield from _scopes(child, f"{prefix}{child.name}.")
+            else:
+                yield from _scopes(child, prefix)
 
 
 def _own(node: ast.AST, branches: tuple[tuple[int, bool], ...]) -> Iterator[tuple[ast.AST, tuple[tuple[int, bool], ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from pq.repo import checkout
 def main() -> int:
     """Check the patches on standard input; 0 if all may pass."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    gc.disable()  # syntax trees are millions of objects that live as long as this process does
     asked = [Asked(*line.rstrip("\n").split("\t")) for line in sys.stdin]
     try:
         verdict = _checker().judge(asked)

@@ -45,6 +45,25 @@ class _Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class _Modules:
+    """The files of a tree below the root of its packages. A path of a folder ends with a slash."""
+
+    objects: Objects
+    tree: str
+    root: str
+
+    def id(self, path: str) -> str | None:
+        """What tells one content from another."""
+        node = self.objects.node(self.tree, f"{self.root}/{path}".strip("/"))
+        return node[1] if node is not None and (node[0] == FOLDER) == path.endswith("/") else None
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file."""
+        found = self.id(path)
+        return None if found is None or path.endswith("/") else self.objects.read(found)
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The findings that reject, with the patch that they are about; or, where it was asked for, what was imported."""
 
@@ -136,12 +155,7 @@ class Checker:
         yield from structure.findings(source)
         inside = changed.path.removeprefix(f"{self._root}/") if self._root else changed.path
         package = inside.rpartition("/")[0].replace("/", ".")
-        yield from names.findings(
-            source,
-            lambda path: self._read(last, self._root, path),
-            lambda path: self._read(changed.asked.before, self._root, path),
-            package=package,
-        )
+        yield from names.findings(source, self._modules(last), self._modules(changed.asked.before), package=package)
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
         """What a patch says of the tree that it makes, and does not hold."""
@@ -149,7 +163,7 @@ class Checker:
         expected = expectations.read(patch.header) if patch is not None else ()
         if expected:
             touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
-            yield from expectations.findings(expected, lambda path: self._read(asked.after, self._root, path), touched)
+            yield from expectations.findings(expected, self._modules(asked.after).read, touched)
 
     @property
     def _root(self) -> str:
@@ -169,22 +183,17 @@ class Checker:
             return None
         return read.reversed() if entry.reverse else read
 
-    def _read(self, tree: str, root: str, path: str) -> bytes | None:
-        """A file of a tree by its path below the root, or nothing in the name of a folder, which ends with a slash."""
-        node = self.objects.node(tree, f"{root}/{path}".strip("/"))
-        is_folder = node is not None and node[0] == FOLDER
-        if node is None or is_folder != path.endswith("/"):
-            return None
-        return b"" if is_folder else self.objects.read(node[1])
+    def _modules(self, tree: str) -> _Modules:
+        return _Modules(self.objects, tree, self._root)
 
-    def _before(self, changed: _Changed) -> Iterable[bytes]:
+    def _before(self, changed: _Changed) -> Sequence[bytes]:
         """What was in a file before; of a new one, what is in those that went, since it may be one of them under another name."""
         if changed.old is not None:
             return (self.objects.read(changed.old[1]),)
         gone = self.objects.difference(changed.asked.before, changed.asked.after).items()
-        return (
+        return [
             self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
-        )
+        ]
 
     def _imports(self, tree: str) -> Imported | Finding:
         check = self.queue.config.check

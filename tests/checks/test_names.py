@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from pq.checks import names
@@ -20,16 +22,27 @@ TREE = {
 }
 
 
-def _read(path: str) -> bytes | None:
-    if path.endswith("/"):
-        return b"" if any(each.startswith(path) for each in TREE) else None
-    return TREE.get(path)
+class Modules:
+    """Files by path."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+
+    def id(self, path: str) -> str | None:
+        if path.endswith("/"):
+            return path if any(each.startswith(path) for each in self.files) else None
+        return self.files[path].decode() if path in self.files else None
+
+    def read(self, path: str) -> bytes | None:
+        return self.files.get(path)
 
 
-def _found(after: str, before: str = "", *, package: str = "pkg", then: names.Read = _read) -> list[str]:
+def _found(after: str, before: str = "", *, package: str = "pkg", then: Mapping[str, bytes] = TREE) -> list[str]:
     return [
         f"{each.line}: {each.reason}"
-        for each in names.findings(Source("pkg/m.py", [before.encode()], after.encode()), _read, then, package=package)
+        for each in names.findings(
+            Source("pkg/m.py", [before.encode()], after.encode()), Modules(TREE), Modules(then), package=package
+        )
     ]
 
 
@@ -102,4 +115,4 @@ def test_an_import_that_was_right_before_the_patch() -> None:
     """The patch took the name out of the other file."""
     then = {**TREE, "pkg/a.py": b"g = 1\n"}
 
-    assert _found("from pkg.a import g\nx = 1\n", "from pkg.a import g\n", then=then.get) == ["1: module pkg.a has no g"]
+    assert _found("from pkg.a import g\nx = 1\n", "from pkg.a import g\n", then=then) == ["1: module pkg.a has no g"]
