@@ -32,7 +32,6 @@ class Modules(Protocol):
         """The content of a file."""
 
 
-_UNDEFINED = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
 _OF_EVERY_MODULE = {
@@ -44,7 +43,6 @@ _OF_EVERY_MODULE = {
     "__package__",
     "__spec__",
     "__loader__",
-    "__version__",
 }
 
 
@@ -106,7 +104,7 @@ def _flakes(source: Source, path: str, left: set[str]) -> Iterator[_Fault]:
     if not left or source.tree is None:
         return
     for each in checker.Checker(source.tree, filename=path).messages:
-        if isinstance(each, _UNDEFINED) and str(each.message_args[0]) in left:
+        if isinstance(each, messages.UndefinedName) and str(each.message_args[0]) in left:
             yield _Fault("undefined-name", f"name {each.message_args[0]} is not defined", each.lineno, each.col)
 
 
