@@ -18,6 +18,7 @@ from pq.checks.stage import Stage
 from pq.core import header, patch_reader, scope
 from pq.core.lines import split_lines
 from pq.core.patch import Hunk, Patch
+from pq.core.rules import CODES
 from pq.core.series import Pin
 from pq.core.tree import File
 from pq.errors import NotChecked, PqError
@@ -151,6 +152,8 @@ class Checker:
 
         Modules are looked for in the last tree, which alone is ever imported: a later patch may bring one.
         """
+        if set(CODES) <= set(self.queue.config.check.off):
+            return
         source = Source(changed.path, self._before(changed), self.objects.read(changed.new[1]))
         yield from structure.findings(source)
         inside = changed.path.removeprefix(f"{self._root}/") if self._root else changed.path
