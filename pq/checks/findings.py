@@ -10,7 +10,7 @@ class Finding:
     """One fault of a candidate tree. Line and column count from 1; None where there is no place.
 
     `text` is what stands there or what the interpreter said, in lines; `scope` the qualified name of the class or function there, `hunk` the
-    number of the hunk that did it, and `patched` where that begins, as file and line of the patch.
+    number of the hunk that did it, and `patched` where that begins, as file and line of the patch. `suggestion` is what may have been meant.
     """
 
     code: str
@@ -22,6 +22,7 @@ class Finding:
     scope: str = ""
     hunk: int | None = None
     patched: str = ""
+    suggestion: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """The finding as people read it: place and reason, then the text with a caret under the column."""
@@ -31,4 +32,4 @@ class Finding:
             before = self.text[0][: self.column - 1].expandtabs(4)
             shown.append(f"    {' ' * len(before)}^")
         by = f", by hunk {self.hunk} ({self.patched})" if self.hunk is not None else ""
-        return (f"{place}{self.reason}{by} [{self.code}]", *shown)
+        return (f"{place}{self.reason}{by} [{self.code}]", *shown, *([f"    {self.suggestion}"] if self.suggestion else []))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import itertools
+import re
 import symtable
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,7 +33,11 @@ class Modules(Protocol):
     def read(self, path: str) -> bytes | None:
         """The content of a file."""
 
+    def files(self) -> Iterable[str]:
+        """The paths of all files."""
 
+
+_SHOWN = 3
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
 _OF_EVERY_MODULE = {
@@ -70,21 +76,30 @@ def findings(source: Source, modules: Modules, before: Modules, *, package: str)
         for content, old in olds
         for each in (*_flakes(old, source.path, unresolved(content)), *_missing(old, before, package))
     }
+    new = (each for each in sorted(found, key=lambda each: (each.line, each.column)) if each.key not in had)
     return [
-        Finding(each.code, each.reason, source.path, each.line, each.column + 1, (source.line(each.line),))
-        for each in sorted(found, key=lambda each: (each.line, each.column))
-        if each.key not in had
+        Finding(
+            each.code,
+            each.reason,
+            source.path,
+            each.line,
+            each.column + 1,
+            (source.line(each.line),),
+            suggestion=_suggestion(each, modules),
+        )
+        for each in new
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Something that is not there. The column counts from 0."""
+    """Something that is not there: a `name`, or a module that ends with it. The column counts from 0."""
 
     code: str
     reason: str
     line: int
     column: int
+    name: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -144,10 +159,11 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
         if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
             continue
         if names or path is not None:
-            yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column)
+            yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column, use.name)
         elif not use.asked and use.module not in told:
             told.add(use.module)
-            yield _Fault("no-module", f"the tree has no module {use.module}", use.line, use.column)
+            last = use.module.rpartition(".")[2]
+            yield _Fault("no-module", f"the tree has no module {use.module}", use.line, use.column, last)
 
 
 def _uses(source: Source, package: str) -> Iterator[_Use]:
@@ -264,3 +280,19 @@ def _path(module: str, modules: Modules) -> str | None:
 
 def _id(path: str | None, modules: Modules) -> str | None:
     return None if path is None else modules.id(path)
+
+
+def _suggestion(fault: _Fault, modules: Modules) -> str:
+    """Where in the tree something of this name is now; empty where nothing is."""
+    if not fault.name:
+        return ""
+    defines = re.compile(rb"^(?:(?:async )?def|class) %b\b|^%b\b[^=\n]*=[^=]" % ((fault.name.encode(),) * 2), re.MULTILINE)
+    ends = (f"/{fault.name}.py", f"/{fault.name}/__init__.py")
+    found = (
+        path
+        for path in modules.files()
+        if f"/{path}".endswith(ends)
+        or (fault.code == "no-name" and path.endswith(".py") and defines.search(modules.read(path) or b""))
+    )
+    names = [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in itertools.islice(found, _SHOWN)]
+    return f"{fault.name} is in {', '.join(names)}" if names else ""

@@ -58,6 +58,11 @@ class _Modules:
         node = self.objects.node(self.tree, f"{self.root}/{path}".strip("/"))
         return node[1] if node is not None and (node[0] == FOLDER) == path.endswith("/") else None
 
+    def files(self) -> Iterable[str]:
+        """The paths of all files."""
+        root = self.objects.node(self.tree, self.root) if self.root else (FOLDER, self.tree)
+        return self.objects.difference(self.objects.write("tree", b""), root[1]) if root is not None else ()
+
     def read(self, path: str) -> bytes | None:
         """The content of a file."""
         found = self.id(path)

@@ -56,6 +56,10 @@ class Files:
         """As `pq.checks.names.Modules`."""
         return self.contents.get(path)
 
+    def files(self) -> Iterable[str]:
+        """As `pq.checks.names.Modules`."""
+        return self.contents
+
     def __hash__(self) -> int:
         return id(self.contents)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -26,15 +26,18 @@ class Modules:
     """Files by path."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.files = files
+        self.contents = files
 
     def id(self, path: str) -> str | None:
         if path.endswith("/"):
-            return path if any(each.startswith(path) for each in self.files) else None
-        return self.files[path].decode() if path in self.files else None
+            return path if any(each.startswith(path) for each in self.contents) else None
+        return self.contents[path].decode() if path in self.contents else None
 
     def read(self, path: str) -> bytes | None:
-        return self.files.get(path)
+        return self.contents.get(path)
+
+    def files(self) -> Iterable[str]:
+        return self.contents
 
 
 def _found(after: str, before: str = "", *, package: str = "pkg", then: Mapping[str, bytes] = TREE) -> list[str]:
@@ -116,3 +119,21 @@ def test_an_import_that_was_right_before_the_patch() -> None:
     then = {**TREE, "pkg/a.py": b"g = 1\n"}
 
     assert _found("from pkg.a import g\nx = 1\n", "from pkg.a import g\n", then=then) == ["1: module pkg.a has no g"]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("from pkg.sub.inner import f", "f is in pkg.a, pkg.broken"),
+        ("from pkg.a import h", "h is in pkg.namespace.m"),
+        ("from pkg.inner import g", "inner is in pkg.sub.inner"),
+        ("import pkg.m", "m is in pkg.namespace.m"),
+        ("from pkg.a import nowhere", ""),
+        ("nowhere", ""),
+    ],
+)
+def test_where_it_went_is_said(source: str, wanted: str) -> None:
+    (found,) = names.findings(Source("pkg/z.py", [b""], source.encode()), Modules(TREE), Modules(TREE), package="pkg")
+
+    assert found.suggestion == wanted
+    assert found.lines()[-1] == (f"    {wanted}" if wanted else "    ^")

@@ -88,6 +88,7 @@ def test_a_finding_as_values(rules: World) -> None:
             "scope": "Args.add",
             "hunk": 1,
             "patched": "patches/p.patch:5",
+            "suggestion": "",
         }
     ]
 
