@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pq.checks import syntax
+from pq.checks import structure, syntax
 from pq.checks.findings import Finding
+from pq.checks.sources import Source
+from pq.core import header
 from pq.core.patch import FilePatch, Patch
 from pq.core.tree import File, Tree
 from pq.engine import events, kept
@@ -93,7 +96,8 @@ def _endings(tree: Overlay, origin: _Origin, patches: Sequence[Named], fuzz: int
         if isinstance(outcome, Failed):
             endings.append(PatchEnding(named.name, Ending.ALREADY if outcome.landed else Ending.CONFLICT, failed=outcome))
         else:
-            findings = _findings(tree, outcome.changes)
+            allowed = header.allowed(named.patch.header)
+            findings = tuple(each for each in _findings(tree, outcome.changes) if each.code not in allowed)
             ending = Ending.REJECTED if findings else Ending.FITS
             endings.append(PatchEnding(named.name, ending, outcome.placed, findings=findings))
             tree.changes.update(outcome.changes)
@@ -137,16 +141,22 @@ class _Origin:
 
 
 def _findings(tree: Tree, changes: Mapping[str, File | None]) -> tuple[Finding, ...]:
-    """What the changes newly break."""
-    sources = [(path, file.content) for path, file in changes.items() if file is not None and syntax.is_python(path, file.mode)]
+    """What the changes newly break, or bring in though no file means it. Names are not looked for: a folder may be half a package."""
+    files = [(path, file.content) for path, file in changes.items() if file is not None and syntax.is_python(path, file.mode)]
 
-    def before(number: int) -> Iterable[bytes]:
+    def before(number: int) -> list[bytes]:
         """The file as it was; of a new one, all that went, since it may be one of these under another name."""
-        old = tree.get(sources[number][0])
+        old = tree.get(files[number][0])
         went = (tree.get(path) for path, file in changes.items() if file is None and path.endswith(".py"))
-        return (file.content for file in ([old] if old is not None else went) if file is not None)
+        return [file.content for file in ([old] if old is not None else went) if file is not None]
 
-    return tuple(syntax.new_findings(sources, before).values())
+    broken = syntax.new_findings(files, before)
+    odd = (
+        structure.findings(Source(files[number][0], before(number), files[number][1]))
+        for number in range(len(files))
+        if number not in broken
+    )
+    return (*broken.values(), *itertools.chain.from_iterable(odd))
 
 
 def _key(patches: Sequence[Named], *, reverse: bool) -> str:

@@ -55,6 +55,17 @@ def test_an_argument_that_upstream_took_over_is_not_added_twice(folder: Path, ab
     assert snapshot(folder) == before
 
 
+def test_what_no_file_means_is_rejected_unless_the_patch_says_so(folder: Path) -> None:
+    patch = _patch(folder, _parser("alpha", "alpha", "beta", "gamma"))
+    before = snapshot(folder)
+
+    rejected = _apply(folder, patch)
+
+    assert (rejected.code, "option --alpha is added twice in the module" in rejected.err, snapshot(folder)) == (4, True, before)
+    patch.write_bytes(b"Pq-Allow: option-twice\n\n" + patch.read_bytes())
+    assert _apply(folder, patch).code == 0
+
+
 def test_an_argument_that_upstream_took_over_among_others_is_a_conflict(folder: Path) -> None:
     patch = _patch(folder, _parser("alpha", "mine", "beta", "gamma"))
     (folder / "args.py").write_bytes(_parser("alpha", "theirs", "mine", "other", "beta", "gamma"))
