@@ -118,7 +118,11 @@ def _undefined(source: Source) -> Iterator[_Fault]:
 def _flakes(source: Source, path: str, left: set[str]) -> Iterator[_Fault]:
     if not left or source.tree is None:
         return
-    for each in checker.Checker(source.tree, filename=path).messages:
+    try:
+        found = checker.Checker(source.tree, filename=path).messages
+    except RecursionError:  # an expression that nests deeper than Python's limit
+        return
+    for each in found:
         if isinstance(each, messages.UndefinedName) and str(each.message_args[0]) in left:
             yield _Fault("undefined-name", f"name {each.message_args[0]} is not defined", each.lineno, each.col)
 
@@ -215,7 +219,7 @@ def _guarded(tree: ast.Module) -> Iterator[int]:
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
-    said = ast.unparse(handler.type) if handler.type is not None else "Exception"
+    said = surroundings.words(handler.type) if handler.type is not None else "Exception"
     return any(guard in said for guard in _GUARDS)
 
 
@@ -262,14 +266,16 @@ def _defined(content: bytes) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _top_level(node: ast.AST) -> Iterator[ast.AST]:
+def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
     """What runs when a module is imported, and `global` statements wherever they stand."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from (each for each in sources.statements(child) if isinstance(each, ast.Global))
-        else:
-            yield from _top_level(child)
+    below: list[ast.AST] = [tree]
+    while below:
+        for child in ast.iter_child_nodes(below.pop()):
+            yield child
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                yield from (each for each in sources.statements(child) if isinstance(each, ast.Global))
+            else:
+                below.append(child)
 
 
 def _path(module: str, modules: Modules) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pq.checks import sources
 from pq.checks.findings import Finding
 from pq.checks.sources import Source
+from pq.core import surroundings
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -35,7 +36,10 @@ class Oddity:
 
 def findings(source: Source) -> list[Finding]:
     """What is odd in a file and was not in any of the contents before."""
-    found = list(dict.fromkeys(_oddities(source))) if source.tree is not None else []
+    try:
+        found = list(dict.fromkeys(_oddities(source))) if source.tree is not None else []
+    except RecursionError:  # an expression that nests deeper than Python's limit
+        return []
     if not found or source.tree is None or source.old_trees is None:
         return []
     had, now = [_counted(old) for old in source.old_trees], _counted(source.tree)
@@ -103,13 +107,15 @@ def _options(scope: ast.AST, functions: Mapping[str, ast.AST], inside: tuple[str
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            owner = ast.unparse(node.func.value)
+            owner = surroundings.words(node.func.value)
             for text in node.args:
                 if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value.startswith("-"):
                     yield _Option(parser or parsers.get(owner, owner), text.value, node.lineno, branches)
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        handed = next((ast.unparse(given) for given in node.args if isinstance(given, ast.Name) and "pars" in given.id), None)
+        handed = next(
+            (surroundings.words(given) for given in node.args if isinstance(given, ast.Name) and "pars" in given.id), None
+        )
         if handed and called in functions and called not in inside:
             for option in _options(functions[called], functions, (*inside, called), parsers.get(handed, handed)):
                 yield _Option(option.parser, option.text, option.line, branches + option.branches)
@@ -118,7 +124,7 @@ def _options(scope: ast.AST, functions: Mapping[str, ast.AST], inside: tuple[str
 def _parser_of(call: ast.Call, parsers: Mapping[str, str], line: int) -> str:
     """A group belongs to its parser; anything else is a parser of its own."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("add_argument_group", "add_mutually_exclusive_group"):
-        owner = ast.unparse(call.func.value)
+        owner = surroundings.words(call.func.value)
         return parsers.get(owner, owner)
     return f"line {line}"
 
@@ -144,7 +150,7 @@ def _repeated_definitions(scope: ast.AST, _: Source) -> Iterator[Oddity]:
 def _defined(node: ast.stmt, scope: ast.AST) -> tuple[str, str] | None:
     match node:
         case ast.FunctionDef(name=name, decorator_list=decorators) | ast.AsyncFunctionDef(name=name, decorator_list=decorators):
-            words = {part for each in decorators for part in ast.unparse(each).replace("(", ".").split(".")}
+            words = {part for each in decorators for part in surroundings.words(each).replace("(", ".").split(".")}
             return None if words & _ALTERNATIVES or name == "_" else ("def", name)
         case ast.ClassDef(name=name):
             return ("class", name)
@@ -156,14 +162,14 @@ def _defined(node: ast.stmt, scope: ast.AST) -> tuple[str, str] | None:
 
 
 def _is_enum(scope: ast.ClassDef) -> bool:
-    return any("Enum" in ast.unparse(base) for base in scope.bases)
+    return any("Enum" in surroundings.words(base) for base in scope.bases)
 
 
 def _repeated_branches(node: ast.AST, _: Source) -> Iterator[Oddity]:
     """An `elif` that asks what an earlier branch asks: it is never taken."""
     seen: dict[str, int] = {}
     while isinstance(node, ast.If) and (seen or len(node.orelse) == 1):
-        asked = ast.unparse(node.test)
+        asked = surroundings.words(node.test)
         if asked in seen:
             reason = f"this branch asks what the one in line {seen[asked]} asks: {asked}"
             yield Oddity("branch-twice", (asked,), node.lineno, reason)
@@ -189,7 +195,7 @@ def _unreachable(node: ast.AST, _: Source) -> Iterator[Oddity]:
             makes_a_generator = isinstance(below, ast.Expr) and isinstance(below.value, (ast.Yield, ast.YieldFrom))
             if isinstance(above, _ENDS) and not makes_a_generator:
                 reason = f"this is never reached: line {above.lineno} leaves the block"
-                yield Oddity("unreachable", (ast.unparse(below),), below.lineno, reason)
+                yield Oddity("unreachable", (surroundings.words(below),), below.lineno, reason)
 
 
 def _nested_calls(node: ast.AST, source: Source) -> Iterator[Oddity]:
@@ -197,12 +203,12 @@ def _nested_calls(node: ast.AST, source: Source) -> Iterator[Oddity]:
     if not isinstance(node, ast.Call):
         return
     for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-        if isinstance(given, ast.Call) and ast.dump(given.func) == ast.dump(node.func):
-            name = ast.unparse(node.func)
+        if isinstance(given, ast.Call) and surroundings.words(given.func) == surroundings.words(node.func):
+            name = surroundings.words(node.func)
             if name in _called(source):
                 yield Oddity(
                     "call-nested",
-                    (ast.unparse(given),),
+                    (surroundings.words(given),),
                     given.lineno,
                     f"this call of {name} stands among the arguments of another one",
                 )
@@ -211,7 +217,9 @@ def _nested_calls(node: ast.AST, source: Source) -> Iterator[Oddity]:
 def _called(source: Source) -> set[str]:
     """What is called by statements of their own."""
     found = sources.statements(source.tree) if source.tree is not None else ()
-    return {ast.unparse(each.value.func) for each in found if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)}
+    return {
+        surroundings.words(each.value.func) for each in found if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)
+    }
 
 
 _RULES: Sequence[Callable[[ast.AST, Source], Iterator[Oddity]]] = (

@@ -32,12 +32,13 @@ def find_landed(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Defi
     trees = [surroundings.parse(b"".join(lines)) for lines in texts]
     if not trees or None in trees:
         return None
-    had, has, adds = (dict(_definitions(tree)) for tree in trees if tree is not None)
-    new = {definition: line for definition, line in has.items() if definition not in had}
+    had, has, adds = (list(_definitions(tree)) for tree in trees if tree is not None)
+    known = {definition for definition, _ in had}
+    new = {definition: line for definition, line in has if definition not in known}
     if not new:
         return None
     for landing, first, last in _spans(merged.landings):
-        for definition, line in adds.items():
+        for definition, line in adds:
             if first <= line <= last and definition in new and not landing.landed:
                 return landing, definition, new[definition]
     return None
@@ -52,13 +53,15 @@ def _spans(landings: Sequence[Landing]) -> Iterator[tuple[Landing, int, int]]:
         grown += len(edit.lines) - (edit.stop - edit.start)
 
 
-def _definitions(node: ast.AST, scope: str = "") -> Iterator[tuple[Definition, int]]:
-    """What the file defines, each with its line; the same twice is told once, by the last."""
-    for child in ast.iter_child_nodes(node):
-        for what, line in _of(child, scope, in_class=isinstance(node, ast.ClassDef)):
-            yield Definition(scope, what), line
-        inner = f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope
-        yield from _definitions(child, inner)
+def _definitions(tree: ast.Module) -> Iterator[tuple[Definition, int]]:
+    """What the file defines, each with its line. Without recursion, since expressions nest deeper than Python's limit."""
+    below: list[tuple[ast.AST, str]] = [(tree, "")]
+    while below:
+        node, scope = below.pop()
+        for child in ast.iter_child_nodes(node):
+            for what, line in _of(child, scope, in_class=isinstance(node, ast.ClassDef)):
+                yield Definition(scope, what), line
+            below.append((child, f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope))
 
 
 def _of(node: ast.AST, scope: str, *, in_class: bool) -> Iterator[tuple[str, int]]:
@@ -76,12 +79,12 @@ def _of(node: ast.AST, scope: str, *, in_class: bool) -> Iterator[tuple[str, int
         case ast.Assign(targets=[ast.Name(id=name)]) if in_class or not scope:
             yield f"field {name}", node.lineno
         case ast.Expr(value=ast.Call(func=func, args=[ast.Constant(value=str() as word), *_])):
-            yield f"{ast.unparse(func)}({word!r})", node.lineno
+            yield f"{surroundings.callee(func)}({word!r})", node.lineno
         case ast.Call(func=func, args=[ast.Constant(value=str() as word), *_], keywords=keywords):
             for keyword in keywords:
-                yield f"{keyword.arg}= of {ast.unparse(func)}({word!r})", keyword.lineno
+                yield f"{keyword.arg}= of {surroundings.callee(func)}({word!r})", keyword.lineno
         case ast.If(orelse=[ast.If(test=test)]):
-            yield f"elif {ast.unparse(test)}", test.lineno
+            yield f"elif {surroundings.words(test)}", test.lineno
 
 
 def _keys(node: ast.AST) -> Iterator[tuple[str, int]]:
@@ -89,4 +92,4 @@ def _keys(node: ast.AST) -> Iterator[tuple[str, int]]:
         case ast.Assign(targets=[target], value=ast.Dict(keys=keys)) | ast.AnnAssign(target=target, value=ast.Dict(keys=keys)):
             for key in keys:
                 if isinstance(key, ast.Constant):
-                    yield f"key {key.value!r} of {ast.unparse(target)}", key.lineno
+                    yield f"key {key.value!r} of {surroundings.words(target)}", key.lineno

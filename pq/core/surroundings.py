@@ -198,9 +198,9 @@ def _label(node: ast.AST) -> str | None:
         case ast.Call():
             return _call(node)
         case ast.Assign(targets=[ast.Tuple(elts=[target, *_]), *_]):
-            return f"{ast.unparse(target)}, … ="
+            return f"{words(target)}, … ="
         case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            return f"{ast.unparse(target)} ="
+            return f"{words(target)} ="
         case ast.keyword(arg=str(name)):
             return f"{name}="
         case ast.Return():
@@ -222,39 +222,47 @@ def _name(node: ast.AST) -> str:
         case ast.Expr(value=ast.Call() as call) | (ast.Call() as call):
             return _call(call)
         case ast.Constant():
-            return ast.unparse(node)
+            return words(node)
         case ast.If(test=test) | ast.While(test=test):
-            return f"if {ast.unparse(test)}"
+            return f"if {words(test)}"
         case ast.For() | ast.AsyncFor():
-            return f"for {ast.unparse(node.target)}"
+            return f"for {words(node.target)}"
         case ast.With(items=items) | ast.AsyncWith(items=items):
-            return f"with {', '.join(ast.unparse(item) for item in items)}"
+            return f"with {', '.join(words(item) for item in items)}"
         case ast.Try() | ast.TryStar():
             return f"try {_name(node.body[0])}"
         case ast.Match(subject=subject):
-            return f"match {ast.unparse(subject)}"
+            return f"match {words(subject)}"
         case ast.ExceptHandler():
-            return f"except {ast.unparse(node.type) if node.type is not None else ''}"
-    return _label(node) or ast.unparse(node)
+            return f"except {words(node.type) if node.type is not None else ''}"
+    return _label(node) or words(node)
 
 
 def _call(node: ast.Call) -> str:
     """A call by what is called, and by its first argument if that is a word or a number."""
     told = node.args[0] if node.args and isinstance(node.args[0], ast.Constant) else None
-    return f"{_callee(node.func)}({ast.unparse(told) if told is not None else ''})"
+    return f"{callee(node.func)}({words(told) if told is not None else ''})"
 
 
-def _callee(node: ast.expr) -> str:
+def words(node: ast.AST) -> str:
+    """A node as text; one that nests deeper than Python recurses is none."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "…"
+
+
+def callee(node: ast.expr) -> str:
     """What is called, whatever stands in the literals and arguments on the way there."""
     match node:
         case ast.Name(id=name):
             return name
         case ast.Attribute(value=value, attr=name):
-            return f"{_callee(value)}.{name}"
+            return f"{callee(value)}.{name}"
         case ast.Call(func=func):
-            return f"{_callee(func)}()"
+            return f"{callee(func)}()"
         case ast.Subscript(value=value):
-            return f"{_callee(value)}[]"
+            return f"{callee(value)}[]"
     return "…"
 
 

@@ -137,3 +137,9 @@ def test_where_it_went_is_said(source: str, wanted: str) -> None:
 
     assert found.suggestion == wanted
     assert found.lines()[-1] == (f"    {wanted}" if wanted else "    ^")
+
+
+def test_an_expression_that_nests_deeper_than_python_recurses() -> None:
+    deep = "x = " + " + ".join(["y"] * 1500) + "\n"
+
+    assert _found(deep + "from pkg.a import g\n") == ["2: module pkg.a has no g"]

@@ -141,3 +141,10 @@ def test_the_finding_says_where_and_what() -> None:
 
 def test_a_new_file_is_the_patch_s_own() -> None:
     assert [each.code for each in structure.findings(Source("f.py", [], b"def f(): pass\ndef f(): pass\n"))] == ["defined-twice"]
+
+
+def test_an_expression_that_nests_deeper_than_python_recurses() -> None:
+    """Generated tables are such files; they are let through, not fallen over."""
+    deep = "x = " + " + ".join(["y"] * 1500) + "\n"
+
+    assert _found("x = 1\n", deep + PARSER + '    parser.add_argument("--alpha")\n') in ([], [("option-twice", 5)])

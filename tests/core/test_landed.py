@@ -164,3 +164,11 @@ def test_a_part_that_is_there_refuses_the_whole() -> None:
 
     assert isinstance(found, Refused), found
     assert (found.reason, found.hunk is not None and found.hunk.number) == (Reason.THERE, 2)
+
+
+def test_an_expression_that_nests_deeper_than_python_recurses() -> None:
+    deep = BASE + "\n\nx = " + " + ".join(["y"] * 1500) + "\n"
+    mine, upstream, _ = ADDED["method"]
+
+    assert isinstance(_put(deep, _with(deep, *mine), _with(deep, "import os", "import sys")), Placed)
+    assert isinstance(_put(deep, _with(deep, *mine), _with(deep, *upstream)), Refused)
