@@ -188,12 +188,12 @@ def _repeated_keys(node: ast.AST, _: Source) -> Iterator[Oddity]:
             seen.add(text)
 
 
-def _unreachable(node: ast.AST, _: Source) -> Iterator[Oddity]:
-    """What stands behind a return, raise, continue or break in its block."""
+def _unreachable(node: ast.AST, source: Source) -> Iterator[Oddity]:
+    """What was put behind a return, raise, continue or break in its block. One that is put in front switches code off, and is meant."""
     for block in sources.blocks(node):
         for above, below in itertools.pairwise(block):
             makes_a_generator = isinstance(below, ast.Expr) and isinstance(below.value, (ast.Yield, ast.YieldFrom))
-            if isinstance(above, _ENDS) and not makes_a_generator:
+            if isinstance(above, _ENDS) and not makes_a_generator and source.touches(below):
                 reason = f"this is never reached: line {above.lineno} leaves the block"
                 yield Oddity("unreachable", (surroundings.words(below),), below.lineno, reason)
 

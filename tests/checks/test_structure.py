@@ -110,6 +110,12 @@ def test_what_is_never_reached(name: str) -> None:
     assert _found(before, before + "x = f\n") == []
 
 
+def test_what_is_switched_off_by_a_raise_in_front_is_meant() -> None:
+    before = "class A:\n    def check(self):\n        if a:\n            return 1\n        return b\n"
+
+    assert _found(before, before.replace("        if a:\n", "        raise Skipped\n        if a:\n")) == []
+
+
 def test_a_return_that_makes_a_generator_is_meant() -> None:
     assert _found("", "def f():\n    return\n    yield\n") == []
 
