@@ -32,6 +32,14 @@ class CheckConfig:
     timeout: int = 300
     off: tuple[str, ...] = ()
 
+    def inside(self, path: str) -> str:
+        """A path of the tree as it is below the root of its packages; one that is not there stays as it is."""
+        return path if self.root in ("", ".") else path.removeprefix(f"{self.root}/")
+
+    def outside(self, path: str) -> str:
+        """A path below that root as it is in the tree."""
+        return path if self.root in ("", ".") else f"{self.root}/{path}"
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pq.checks import sources
@@ -38,7 +38,7 @@ def findings(source: Source) -> list[Finding]:
     """What is odd in a file and was not in any of the contents before."""
     try:
         found = list(dict.fromkeys(_oddities(source))) if source.tree is not None else []
-    except RecursionError:  # an expression that nests deeper than Python's limit
+    except RecursionError:  # a chain of branches that nests deeper than Python's limit
         return []
     if not found or source.tree is None or source.old_trees is None:
         return []
@@ -101,7 +101,7 @@ class _Option:
 def _options(scope: ast.AST, functions: Mapping[str, ast.AST], inside: tuple[str, ...], parser: str = "") -> Iterator[_Option]:
     """The options that a function adds, itself or by functions of the file that it hands a parser to."""
     parsers: dict[str, str] = {}
-    for node, branches in _own(scope, ()):
+    for node, branches in _own(ast.iter_child_nodes(scope), ()):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call):
             parsers[node.targets[0].id] = _parser_of(node.value, parsers, node.lineno)
         if not isinstance(node, ast.Call):
@@ -242,17 +242,20 @@ def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassDef
                 yield from _scopes(child, prefix)
 
 
-def _own(node: ast.AST, branches: tuple[tuple[int, bool], ...]) -> Iterator[tuple[ast.AST, tuple[tuple[int, bool], ...]]]:
-    """The nodes below one that are in no inner scope, in the order of the file, with the branches of `if` around each."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, _SCOPES):
+def _own(
+    nodes: Iterable[ast.AST], branches: tuple[tuple[int, bool], ...]
+) -> Iterator[tuple[ast.AST, tuple[tuple[int, bool], ...]]]:
+    """These nodes and those below them that are in no inner scope, in the order of the file, with the branches of `if` around each."""
+    for node in nodes:
+        if isinstance(node, _SCOPES):
             continue
-        yield child, branches
-        if isinstance(child, ast.If):
-            yield from _own(child.test, branches)
-            for part, taken in ((child.body, True), (child.orelse, False)):
-                for each in part:
-                    yield each, (*branches, (child.lineno, taken))
-                    yield from _own(each, (*branches, (child.lineno, taken)))
+        if isinstance(node, ast.If):
+            yield node, branches
+            yield from _own([node.test], branches)
+            yield from _own(node.body, (*branches, (node.lineno, True)))
+            yield from _own(node.orelse, (*branches, (node.lineno, False)))
+        elif isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield node, branches
+            yield from _own(ast.iter_child_nodes(node), branches)
         else:
-            yield from _own(child, branches)
+            yield from ((each, branches) for each in ast.walk(node))

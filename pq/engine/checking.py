@@ -22,7 +22,7 @@ from pq.core.rules import CODES
 from pq.core.series import Pin
 from pq.core.tree import File
 from pq.errors import NotChecked, PqError
-from pq.queue import Queue
+from pq.queue import CheckConfig, Queue
 from pq.repo.objects import FOLDER, GitTree, Node, Objects
 
 
@@ -51,17 +51,17 @@ class _Modules:
 
     objects: Objects
     tree: str
-    root: str
+    check: CheckConfig
 
     def id(self, path: str) -> str | None:
         """What tells one content from another."""
-        node = self.objects.node(self.tree, f"{self.root}/{path}".strip("/"))
+        node = self.objects.node(self.tree, self.check.outside(path).rstrip("/"))
         return node[1] if node is not None and (node[0] == FOLDER) == path.endswith("/") else None
 
     def files(self) -> Iterable[str]:
         """The paths of all files."""
-        root = self.objects.node(self.tree, self.root) if self.root else (FOLDER, self.tree)
-        return self.objects.difference(self.objects.write("tree", b""), root[1]) if root is not None else ()
+        every = self.objects.difference(self.objects.write("tree", b""), self.tree)
+        return (inside for path in every if self.check.outside(inside := self.check.inside(path)) == path)
 
     def read(self, path: str) -> bytes | None:
         """The content of a file."""
@@ -161,8 +161,7 @@ class Checker:
             return
         source = Source(changed.path, self._before(changed), self.objects.read(changed.new[1]))
         yield from structure.findings(source)
-        inside = changed.path.removeprefix(f"{self._root}/") if self._root else changed.path
-        package = inside.rpartition("/")[0].replace("/", ".")
+        package = self.queue.config.check.inside(changed.path).rpartition("/")[0].replace("/", ".")
         yield from names.findings(source, self._modules(last), self._modules(changed.asked.before), package=package)
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
@@ -172,10 +171,6 @@ class Checker:
         if expected:
             touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
             yield from expectations.findings(expected, self._modules(asked.after).read, touched)
-
-    @property
-    def _root(self) -> str:
-        return self.queue.config.check.root.strip("./")
 
     def _is_off(self, changed: _Changed, finding: Finding) -> bool:
         """Whether the queue, or the patch, says that a rule does not hold."""
@@ -192,7 +187,7 @@ class Checker:
         return read.reversed() if entry.reverse else read
 
     def _modules(self, tree: str) -> _Modules:
-        return _Modules(self.objects, tree, self._root)
+        return _Modules(self.objects, tree, self.queue.config.check)
 
     def _before(self, changed: _Changed) -> Sequence[bytes]:
         """What was in a file before; of a new one, what is in those that went, since it may be one of them under another name."""

@@ -192,11 +192,11 @@ def expect(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
 
     name = applied(workspace, given)
     layer = layers(workspace, workspace.stack.applied.index(name))[0]
-    objects, root = workspace.checkout.objects, workspace.queue.config.check.root.strip("./")
+    objects = workspace.checkout.objects
     touched = []
     for path, (old, new) in objects.difference(layer.before, layer.tree).items():
         if new is not None and path.endswith(".py"):
-            inside = path.removeprefix(f"{root}/") if root else path
+            inside = workspace.queue.config.check.inside(path)
             module = inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             before = objects.read(old[1]) if old is not None else None
             touched.append(expectations.Touched(module, before, objects.read(new[1])))

@@ -103,6 +103,22 @@ def test_a_module_that_a_later_patch_brings(rules: World) -> None:
     assert rules.pq("push", "-a").code == 0
 
 
+@pytest.mark.parametrize("root", [".src", "src/py", "."])
+def test_modules_are_looked_for_below_the_root(tmp_path_factory: pytest.TempPathFactory, root: str) -> None:
+    world = World(tmp_path_factory.mktemp("world"))
+    below = "" if root == "." else f"{root}/"
+    world.release("v1", {f"{below}pkg/__init__.py": b"", f"{below}pkg/there.py": b"y = 1\n", f"{below}pkg/args.py": ARGS})
+    world.init()
+    config = world.queue / "pq.toml"
+    config.write_text(f'{config.read_text().partition("[check]")[0]}[check]\nroot = "{root}"\n')
+    world.patch("p.patch", {f"{below}pkg/args.py": ARGS + b"from pkg import y\n"}, header=b"Pq-Expect: symbol pkg.there:y\n\n")
+
+    said = world.pq("push")
+
+    assert (said.code, "module pkg has no y" in said.err, "    y is in pkg.there\n" in said.err) == (4, True, True), said.err
+    assert "[expect]" not in said.err
+
+
 def test_a_rule_that_is_none(rules: World) -> None:
     config = rules.queue / "pq.toml"
     config.write_text(f'{config.read_text().partition("[check]")[0]}[check]\noff = ["syntax"]\n')
