@@ -49,3 +49,20 @@ def test_killed_anywhere_it_is_the_old_state_or_the_new(edited: World, words: tu
     new = content(edited)
     assert ends <= {str(old), str(new)}
     assert str(old) in ends
+
+
+def test_an_interrupted_command_can_be_undone(edited: World) -> None:
+    """Killed behind the commit point it is done, and undo takes it back; killed before, there is nothing of it."""
+    old = {key: content(edited)[key] for key in ("queue", "files")}
+    kept = edited.root / "kept"
+    shutil.copytree(edited.queue, kept, symlinks=True)
+    undone = 0
+
+    for point in deaths(("refresh", "a"), edited.queue, signal.SIGKILL, step=3):
+        if edited.pq("log", "-n", "1").out.endswith("pq refresh a\n"):
+            assert edited.pq("undo").code == 0, point
+            undone += 1
+        assert {key: content(edited)[key] for key in old} == old, point
+        set_back(kept, edited.queue)
+
+    assert undone
