@@ -22,7 +22,7 @@ _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 @dataclass(frozen=True, slots=True)
 class CheckConfig:
-    """The table `[check]`. `timeout` is in seconds; `off` are the codes of rules that do not hold here."""
+    """The table `[check]`. `timeout` and `idle` are in seconds; `off` are the codes of rules that do not hold here."""
 
     root: str = "."
     modules: tuple[str, ...] = ()
@@ -30,6 +30,7 @@ class CheckConfig:
     requirements: str = ""
     stand_ins: tuple[str, ...] = ()
     timeout: int = 300
+    idle: int = 900
     off: tuple[str, ...] = ()
 
     def inside(self, path: str) -> str:
@@ -191,7 +192,8 @@ def _config(table: Mapping[str, object]) -> Config:
             python=_text(check, "check", "python", "managed"),
             requirements=_text(check, "check", "requirements", ""),
             stand_ins=_texts(check, "check", "stand_ins"),
-            timeout=_seconds(check),
+            timeout=_seconds(check, "timeout", 300, least=1),
+            idle=_seconds(check, "idle", 900, least=0),
             off=_codes(check),
         ),
     )
@@ -218,10 +220,12 @@ def _texts(table: Mapping[str, object], where: str, key: str) -> tuple[str, ...]
     return tuple(value)
 
 
-def _seconds(check: Mapping[str, object]) -> int:
-    value = check.get("timeout", 300)
-    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise _Fault("check", "timeout", "has to be a number of seconds above 0")
+def _seconds(check: Mapping[str, object], key: str, default: int, *, least: int) -> int:
+    value = check.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise _Fault(
+            "check", key, "has to be a number of seconds above 0" if least else "has to be a number of seconds; 0 is none"
+        )
     return value
 
 

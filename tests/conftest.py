@@ -36,6 +36,7 @@ _SEALED = {
     "LC_ALL": "C.UTF-8",
     "TZ": "UTC",
     "GIT_CONFIG_NOSYSTEM": "1",
+    "PQ_NO_DAEMON": "1",
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
     "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",

@@ -1,7 +1,8 @@
 """Are the queue's modules imported for real, from the staged copy, and do the probes pass?
 
-Runs `import_worker.py` in the interpreter of the import check: a process group of its own, no standard input, a time limit, and
-an answer through a pipe of its own, so that what the imported code prints, or an exit in it, can't be taken for an answer.
+Runs the scripts in `worker/` in the interpreter of the import check: a process group of its own, no standard input, a time limit, and
+an answer through a pipe of its own, so that what the imported code prints, or an exit in it, can't be taken for an answer. Where a
+worker stays between commands (see `warm`), it is asked first; a fresh process has the last word.
 """
 
 from __future__ import annotations
@@ -13,19 +14,26 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pq.checks.findings import Finding
 from pq.checks.stage import Stage
+from pq.checks.warm import SCRIPTS, Warm
 
 _SHOWN = 12
+_WARM_SHARE = 4
+"""A worker that needs more than this part of the time limit is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to import: `root` is first on sys.path, `timeout` is in seconds."""
+    """What to import: `root` is first on sys.path, `timeout` is in seconds; `watch` are modules that may well be other ones next time.
+
+    `environment` are the variables that the imported code sees.
+    """
 
     python: Path
     root: Path
@@ -33,6 +41,8 @@ class Request:
     stand_ins: tuple[str, ...]
     probes: tuple[Path, ...]
     timeout: int
+    environment: Mapping[str, str]
+    watch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +54,82 @@ class Imported:
     stood_in: tuple[str, ...]
 
 
-def check(request: Request, stage: Stage) -> Imported | Finding:
+def check(request: Request, stage: Stage, warm: Warm | None = None) -> Imported | Finding:
     """Import the modules and run the probes."""
+    passed = _ask(request, stage, warm) if warm is not None else None
+    return passed or _fresh(request, stage, warm)
+
+
+def _ask(request: Request, stage: Stage, warm: Warm) -> Imported | None:
+    """What a worker that stays says, if it says that the tree passes."""
+    began = time.monotonic()
+    with _order(request, stage) as order:
+        answer = warm.ask({**order, "environment": dict(request.environment)}, request.timeout / _WARM_SHARE)
+        if answer is None or answer.get("failed"):
+            return None
+        _leave(request, warm, order)
+    return _imported(answer, began)
+
+
+def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Finding:
+    """What a process of its own says."""
+    began = time.monotonic()
+    with _order(request, stage) as order:
+        answer, ending = _run(request, stage, order)
+        if answer is None:
+            tail = tuple(Path(order["said"]).read_text(errors="replace").splitlines()[-_SHOWN:])
+            return Finding("import", ending, text=tail)
+        if answer.get("failed"):
+            return _finding(answer, stage)
+        if warm is not None:
+            _leave(request, warm, order)
+    return _imported(answer, began)
+
+
+def _leave(request: Request, warm: Warm, order: Mapping[str, Any]) -> None:
+    """Have a worker wait for the next check."""
+    if not warm.is_there():
+        warm.start(request.python, request.stand_ins, Path(order["loaded"]).read_bytes(), request.environment)
+
+
+@contextlib.contextmanager
+def _order(request: Request, stage: Stage) -> Iterator[dict[str, Any]]:
+    """What a worker is told, with a folder of its own to work in."""
     with tempfile.TemporaryDirectory(prefix="pq-check-") as folder:
-        said = Path(folder, "said")
-        answer, ending = _run(request, stage, Path(folder), said)
-        tail = tuple(said.read_text(errors="replace").splitlines()[-_SHOWN:])
-    if answer is None:
-        return Finding("import", ending, text=tail)
-    if answer.get("failed"):
-        return _finding(answer, stage)
-    return Imported(float(str(answer["seconds"])), int(str(answer["modules"])), tuple(_texts(answer["stood_in"])))
+        Path(folder, "work").mkdir()
+        Path(folder, "said").touch()
+        yield {
+            "root": str(request.root),
+            "modules": request.modules,
+            "stand_ins": request.stand_ins,
+            "probes": [str(probe) for probe in request.probes],
+            "work": f"{folder}/work",
+            "said": f"{folder}/said",
+            "loaded": f"{folder}/loaded",
+            "watch": request.watch,
+            "mark": str(stage.mark),
+            "bytecode": str(stage.bytecode),
+        }
 
 
-def _run(request: Request, stage: Stage, folder: Path, said: Path) -> tuple[Mapping[str, object] | None, str]:
-    """The worker's answer, or None and how the worker ended."""
-    work = folder / "work"
-    work.mkdir()
+def _imported(answer: Mapping[str, object], began: float) -> Imported:
+    return Imported(time.monotonic() - began, int(str(answer["modules"])), tuple(_texts(answer["stood_in"])))
+
+
+def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, str]:
+    """A fresh process's answer, or None and how the process ended."""
     read, write = os.pipe()
-    order = {
-        "root": str(request.root),
-        "modules": request.modules,
-        "stand_ins": request.stand_ins,
-        "probes": [str(probe) for probe in request.probes],
-        "answer": write,
-    }
-    command = [
-        str(request.python),
-        "-I",
-        "-X",
-        f"pycache_prefix={stage.bytecode}",
-        str(Path(__file__).with_name("import_worker.py")),
-    ]
-    with open(said, "wb") as output, contextlib.ExitStack() as closing:
+    command = [str(request.python), "-I", "-X", f"pycache_prefix={stage.bytecode}", str(SCRIPTS)]
+    with open(order["said"], "wb") as output, contextlib.ExitStack() as closing:
         closing.callback(os.close, read)
         try:
             process = subprocess.Popen(
-                [*command, json.dumps(order)],
+                [*command, json.dumps({**order, "answer": write})],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=work,
+                cwd=order["work"],
+                env=request.environment,
                 pass_fds=(write,),
                 start_new_session=True,
             )

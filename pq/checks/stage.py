@@ -35,19 +35,23 @@ class Stage:
         return self.folder / "files"
 
     @property
+    def mark(self) -> Path:
+        """The file that names the tree; it is not there while the copy is brought up to date."""
+        return self.folder / "tree"
+
+    @property
     def bytecode(self) -> Path:
         """Where the interpreter keeps the bytecode of these files."""
         return self.folder / "bytecode"
 
     def update(self, tree: str, changes: Changes) -> None:
         """Make the copy equal the tree."""
-        mark = self.folder / "tree"
-        staged, _, overlay = mark.read_text().partition(" ") if mark.exists() else ("", "", "")
+        staged, _, overlay = self.mark.read_text().partition(" ") if self.mark.exists() else ("", "", "")
         if overlay != str(self.overlay):
             staged = ""
         if staged == tree:
             return
-        mark.unlink(missing_ok=True)
+        self.mark.unlink(missing_ok=True)
         if not staged:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.files.mkdir(parents=True)
@@ -55,7 +59,7 @@ class Stage:
                 shutil.copytree(self.overlay, self.files, dirs_exist_ok=True)
         for path, file in changes(staged or None):
             self._put(path, file)
-        mark.write_text(f"{tree} {self.overlay}")
+        self.mark.write_text(f"{tree} {self.overlay}")
 
     def _put(self, path: str, file: File | None) -> None:
         place = self.files / path

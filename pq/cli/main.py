@@ -61,7 +61,7 @@ class Settings:
         for word in words:
             if word in ("-C", "--directory", "--queue", "--series"):
                 next(words, None)
-            elif word not in ("-q", "--quiet", "-v", "--verbose", "--json"):
+            elif word not in ("-q", "--quiet", "-v", "--verbose", "--json", "--no-daemon"):
                 found.append(word)
         return " ".join(found)
 
@@ -85,6 +85,9 @@ def _common() -> list[click.Parameter]:
         def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
             settings = context.ensure_object(Settings)
             if not value:
+                return
+            if name == "no_daemon":
+                os.environ["PQ_NO_DAEMON"] = "1"  # the hook asks, and it may be anyone's
                 return
             target = settings.report if name in ("quiet", "verbose", "as_json") else settings
             setattr(target, name, value)
@@ -111,6 +114,7 @@ def _common() -> list[click.Parameter]:
             {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."},
         ),
         (("--series",), "series", {"metavar": "NAME", "help": "The series; else pq.toml's, or PQ_SERIES."}),
+        (("--no-daemon",), "no_daemon", {"is_flag": True, "help": "Import in a fresh process, and leave none behind."}),
     ]
     return [
         click.Option([*names, f"common_{target}"], expose_value=False, callback=setting(target), **keywords)

@@ -61,6 +61,8 @@ def _checker() -> Checker:
         python=checking.interpreter(queue, pin),
         folder=opened.folder / "stage",
         overlay=opened.compiled(pin.release),
+        environment=dict(os.environ),
+        daemon=not os.environ.get("PQ_NO_DAEMON"),
         progress=_progress,
     )
 

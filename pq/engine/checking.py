@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
 
-from pq.checks import environment, expectations, imports, names, structure, syntax
+import pq
+from pq.checks import environment, expectations, imports, names, structure, syntax, warm
 from pq.checks.environment import Interpreter
 from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
 from pq.checks.imports import Imported
 from pq.checks.sources import Source
 from pq.checks.stage import Stage
+from pq.checks.warm import Warm
 from pq.core import header, patch_reader, scope
 from pq.core.lines import split_lines
 from pq.core.patch import Hunk, Patch
@@ -24,6 +27,9 @@ from pq.core.tree import File
 from pq.errors import NotChecked, PqError
 from pq.queue import CheckConfig, Queue
 from pq.repo.objects import FOLDER, GitTree, Node, Objects
+
+_WATCHED = 6
+"""Files of a patch, at most, that a worker that stays keeps a copy of itself for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +117,18 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Runs the checks of one queue. `folder` is where the staged copy lies; `overlay` holds a release's compiled libraries."""
+    """Runs the checks of one queue. `folder` is where the staged copy lies; `overlay` holds a release's compiled libraries.
+
+    With `daemon`, a worker may stay behind for the next command.
+    """
 
     queue: Queue
     objects: Objects
     python: Interpreter
     folder: Path
     overlay: Path
+    environment: Mapping[str, str]
+    daemon: bool
     progress: Callable[[str], None]
 
     def judge(self, asked: Sequence[Asked]) -> Verdict:
@@ -132,7 +143,7 @@ class Checker:
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
-        outcome = self._imports(asked[-1].after)
+        outcome = self._imports(asked[-1])
         if isinstance(outcome, Imported):
             return Verdict((), outcome)
         each, finding = self._to_blame(asked, outcome)
@@ -198,16 +209,40 @@ class Checker:
             self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
         ]
 
-    def _imports(self, tree: str) -> Imported | Finding:
+    def _imports(self, asked: Asked) -> Imported | Finding:
+        """Import the tree after a patch."""
         check = self.queue.config.check
         stage = Stage(self.folder, self.overlay)
-        stage.update(tree, lambda staged: self._changes(staged, tree))
+        stage.update(asked.after, lambda staged: self._changes(staged, asked.after))
         self.progress(f"importing {', '.join(check.modules)}")
         probes = tuple(sorted((self.queue.root / "hooks" / "probes").glob("*.py")))
         request = imports.Request(
-            self.python.path, stage.files / check.root, check.modules, check.stand_ins, probes, check.timeout
+            python=self.python.path,
+            root=stage.files / check.root,
+            modules=check.modules,
+            stand_ins=check.stand_ins,
+            probes=probes,
+            timeout=check.timeout,
+            environment=self.environment,
+            watch=self._watched(asked),
         )
-        return imports.check(request, stage)
+        return imports.check(request, stage, self._warm())
+
+    def _watched(self, asked: Asked) -> tuple[str, ...]:
+        """The modules that are imported, and those of the patch: it is the one that is worked on."""
+        check = self.queue.config.check
+        changed = (check.inside(path) for path, (_, new) in self.objects.difference(asked.before, asked.after).items() if new)
+        files = itertools.islice((path for path in changed if path.endswith(".py")), _WATCHED)
+        return (*check.modules, *(path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in files))
+
+    def _warm(self) -> Warm | None:
+        """The worker that stays, where there may be one."""
+        check = self.queue.config.check
+        if not self.daemon or not check.idle or not warm.can_be():
+            return None
+        return Warm(
+            self.folder.with_name("worker"), warm.key(pq.__version__, self.python.identity, check, self.folder), check.idle
+        )
 
     def _changes(self, staged: str | None, tree: str) -> Iterable[tuple[str, File | None]]:
         before = staged or self.objects.write("tree", b"")
@@ -222,12 +257,12 @@ class Checker:
         good, bad, finding = -1, len(asked) - 1, last
         while bad - good > 1:
             middle = (good + bad) // 2
-            outcome = self._imports(asked[middle].after)
+            outcome = self._imports(asked[middle])
             if isinstance(outcome, Finding):
                 bad, finding = middle, outcome
             else:
                 good = middle
-        if bad == 0 and isinstance(below := self._imports(asked[0].before), Finding):
+        if bad == 0 and isinstance(below := self._imports(replace(asked[0], after=asked[0].before)), Finding):
             return asked[0], replace(
                 below, reason=f"the tree below this patch fails already (is [check] in pq.toml right?): {below.reason}"
             )

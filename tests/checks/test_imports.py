@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from pq.checks import imports
 from pq.checks.findings import Finding
 from pq.checks.imports import Imported, Request
 from pq.checks.stage import Stage
+from pq.checks.warm import Warm
 from tests.checks.conftest import is_gone, script
 
 MODULE = "def second():\n    return 2\n"
@@ -25,6 +27,8 @@ class Copy:
 
     root: Path
     python: Path = Path(sys.executable)
+    warm: Warm | None = None
+    watch: tuple[str, ...] = ()
 
     def write(self, name: str, text: str) -> Path:
         """Put a file into the copy."""
@@ -42,7 +46,10 @@ class Copy:
         """Import pkg/module.py with this text."""
         self.write("pkg/module.py", module)
         stage = Stage(self.root / "stage", self.root / "none")
-        return imports.check(Request(self.python, stage.files, tuple(modules), tuple(stand_ins), tuple(probes), timeout), stage)
+        request = Request(
+            self.python, stage.files, tuple(modules), tuple(stand_ins), tuple(probes), timeout, dict(os.environ), self.watch
+        )
+        return imports.check(request, stage, self.warm)
 
     def finding(self, module: str = MODULE, *, timeout: int = 30) -> Finding:
         """The same, where it has to be found out."""

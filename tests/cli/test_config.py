@@ -28,6 +28,7 @@ MEANING = {
     GOOD + '[check]\nmodules = "pkg"\n': ("5: [check] modules has to be a list of strings", 1),
     GOOD + "[check]\nmodules = [1]\n": ("5: [check] modules has to be a list of strings", 1),
     GOOD + "[check]\ntimeout = 0\n": ("5: [check] timeout has to be a number of seconds above 0", 1),
+    GOOD + "[check]\nidle = -1\n": ("5: [check] idle has to be a number of seconds; 0 is none", 1),
     GOOD + "[check]\ntimeout = true\n": ("5: [check] timeout has to be a number of seconds above 0", 1),
     GOOD + "[check]\n\ttimeout = 1.5 # s\n": ("5: [check] timeout has to be a number of seconds above 0", 2),
     "check = 1\n" + GOOD: ("1: [check] has to be a table", 1),

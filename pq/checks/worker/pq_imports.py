@@ -1,8 +1,8 @@
-"""Runs in the interpreter of the import check, which need not have pq: standard library only, no import of pq.
+"""Imports the modules of a candidate tree for real, and runs the probes.
 
-The one argument is JSON: `root` (first on sys.path), `modules`, `stand_ins`, `probes`, and `answer`, the number of an open pipe.
-The answer is JSON: `seconds`, `modules` (how many came from root), `stood_in`; or `failed` ("import" | "probe" | "origin"),
-`reason`, `file`, `line` and `text`.
+An order is JSON: `root` (first on sys.path), `modules`, `stand_ins`, `probes`, and `loaded`, a file for the names of all modules
+that are not below root. The answer is JSON: `modules` (how many came from root), `stood_in`; or `failed` ("import" | "probe" |
+"origin"), `reason`, `file`, `line` and `text`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import json
 import os
 import runpy
 import sys
-import time
 import traceback
 from types import ModuleType
 from typing import Any
@@ -90,19 +88,23 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__path__ = []
 
 
+_FINDER = StandIns()
+
+
 def stand_in(names: list[str]) -> list[str]:
-    """Stand in for those of the listed modules that can't be imported; their names."""
-    finder = StandIns()
+    """Stand in for those of the listed modules that can't be imported; the names of all that are stood in for."""
     for name in names:
+        if name in _FINDER.names:
+            continue
         try:
             importlib.import_module(name)
         except Exception:
             for loaded in [key for key in sys.modules if key.partition(".")[0] == name]:
                 del sys.modules[loaded]
-            finder.names.add(name)
-            if finder not in sys.meta_path:
-                sys.meta_path.insert(0, finder)
-    return sorted(finder.names)
+            _FINDER.names.add(name)
+            if _FINDER not in sys.meta_path:
+                sys.meta_path.insert(0, _FINDER)
+    return sorted(_FINDER.names)
 
 
 def tops(root: str) -> set[str]:
@@ -144,7 +146,6 @@ def failure(kind: str, error: BaseException, root: str) -> dict[str, Any]:
 
 def attempt(order: dict[str, Any]) -> dict[str, Any]:
     """Import, look where the modules came from, run the probes: the answer."""
-    began = time.monotonic()
     root = os.path.realpath(order["root"])
     sys.path.insert(0, root)
     stood_in = stand_in([name for name in order["stand_ins"] if name not in tops(root)])
@@ -157,6 +158,7 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
     if foreign or not own:
         what = ", ".join(f"{name} from {place}" for name, place in foreign[:3]) or "no module"
         return {"failed": "origin", "reason": f"not imported from the candidate tree: {what}", "text": []}
+    note_loaded(order["loaded"], root)
     for probe in order["probes"]:
         try:
             runpy.run_path(probe, run_name="__main__")
@@ -164,14 +166,11 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
             answer = failure("probe", error, root)
             answer["reason"] = f"probe {os.path.basename(probe)}: {answer['reason']}"
             return answer
-    return {"seconds": time.monotonic() - began, "modules": own, "stood_in": stood_in}
+    return {"modules": own, "stood_in": stood_in}
 
 
-if __name__ == "__main__":
-    order = json.loads(sys.argv[1])
-    sys.argv[1:] = []
-    sys.dont_write_bytecode = False
-    reply = json.dumps(attempt(order)).encode()
-    while reply:
-        reply = reply[os.write(order["answer"], reply) :]
-    os._exit(0)
+def note_loaded(place: str, root: str) -> None:
+    """Write down the modules that are not of the tree, in the order in which they were begun."""
+    names = tops(root)
+    with open(place, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.writelines(f"{name}\n" for name in list(sys.modules) if name.partition(".")[0] not in names)
