@@ -157,7 +157,7 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
     told: set[str] = set()
     for use in _uses(source, package):
         path = _path(use.module, modules)
-        if before is not None and not source.is_new(use.line) and _id(path, modules) == _id(path, before):
+        if before is not None and not source.is_new(use.line) and _id(path, modules) == _id(_path(use.module, before), before):
             continue
         names = _names_of(use.module, path, modules)
         if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
@@ -172,11 +172,9 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
 
 def _uses(source: Source, package: str) -> Iterator[_Use]:
     """The names that a file takes from modules, except where it is ready for their absence; what it asks of them only where it changed."""
-    tree = source.tree
-    assert tree is not None
-    guarded = set(_guarded(tree))
+    guarded = set(_guarded(source))
     aliases: dict[str, str] = {}
-    for node in sources.statements(tree):
+    for node in source.statements:
         if id(node) in guarded:
             continue
         match node:
@@ -198,22 +196,27 @@ def _uses(source: Source, package: str) -> Iterator[_Use]:
         for node in source.touched()
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases
     ]
-    rebound = _rebound(tree) if asked else set()
+    rebound = _rebound(source) if asked else set()
     for node in asked:
         alias = node.value.id if isinstance(node.value, ast.Name) else ""
         if isinstance(node.ctx, ast.Load) and alias not in rebound and id(node) not in guarded:
             yield _Use(aliases[alias], node.attr, node.lineno, node.col_offset, asked=True)
 
 
-def _rebound(tree: ast.Module) -> set[str]:
+def _rebound(source: Source) -> set[str]:
     """The names that are given something else somewhere: no module, perhaps."""
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    found: set[str] = set()
+    for node in ast.walk(source.tree) if source.tree is not None else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
 
 
-def _guarded(tree: ast.Module) -> Iterator[int]:
+def _guarded(source: Source) -> Iterator[int]:
     """The nodes, by identity, in a `try` that catches that something is not there."""
-    for node in sources.statements(tree):
+    for node in source.statements:
         if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
             yield from (id(each) for part in node.body for each in ast.walk(part))
 
@@ -237,12 +240,12 @@ def _names_of(module: str, path: str | None, modules: Modules) -> frozenset[str]
     if _path(module.partition(".")[0], modules) is None:
         return None
     content = modules.read(path) if path is not None and not path.endswith("/") else None
-    return _defined(content) if content is not None else frozenset()
+    return defined(content) if content is not None else frozenset()
 
 
 @functools.lru_cache(maxsize=1000)
-def _defined(content: bytes) -> frozenset[str] | None:
-    """The names that a module defines; None where that can't be told."""
+def defined(content: bytes) -> frozenset[str] | None:
+    """The names that a module has at its top; None where that can't be told."""
     tree = surroundings.parse(content)
     if tree is None:
         return None

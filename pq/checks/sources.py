@@ -34,6 +34,11 @@ class Source:
         return surroundings.parse(self.after)
 
     @cached_property
+    def statements(self) -> Sequence[ast.AST]:
+        """All statements of it, however deep, outer ones first."""
+        return list(statements(self.tree)) if self.tree is not None else ()
+
+    @cached_property
     def old_trees(self) -> Sequence[ast.Module] | None:
         """What it was, parsed; None where one of that does not parse, so that nothing can be said to be new."""
         found = [surroundings.parse(content) for content in self.before]

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 
 import pq
-from pq.checks import environment, expectations, imports, names, structure, syntax, warm
+from pq.checks import elsewhere, environment, expectations, imports, names, structure, syntax, warm
 from pq.checks.environment import Interpreter
 from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
@@ -138,8 +138,11 @@ class Checker:
         found = [(changed[number].asked, finding) for number, finding in broken.items()]
         for number, file in enumerate(changed):
             if number not in broken:
-                found += [(file.asked, one) for one in self._meaning(file, asked[-1].after) if not self._is_off(file, one)]
+                found += [(file.asked, one) for one in self._meaning(file, asked[-1].after) if not self._is_off(file.asked, one)]
         found += [(patch, one) for patch in asked for one in self._expectations(patch, changed)]
+        found += [
+            (patch, one) for patch in asked for one in self._elsewhere(patch, asked[-1].after) if not self._is_off(patch, one)
+        ]
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
@@ -183,9 +186,21 @@ class Checker:
             touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
             yield from expectations.findings(expected, self._modules(asked.after).read, touched)
 
-    def _is_off(self, changed: _Changed, finding: Finding) -> bool:
+    def _elsewhere(self, asked: Asked, last: str) -> Iterator[Finding]:
+        """What files that a patch does not change no longer find in the last tree."""
+        check = self.queue.config.check
+        if {"no-name", "no-module"} <= set(check.off):
+            return
+        changed = {
+            check.inside(path): None if new is None else self.objects.read(new[1])
+            for path, (_, new) in self.objects.difference(asked.before, asked.after).items()
+            if path.endswith(".py") and check.outside(check.inside(path)) == path
+        }
+        yield from elsewhere.findings(changed, self._modules(last), self._modules(asked.before))
+
+    def _is_off(self, asked: Asked, finding: Finding) -> bool:
         """Whether the queue, or the patch, says that a rule does not hold."""
-        patch = self._patch(changed.asked.patch)
+        patch = self._patch(asked.patch)
         return finding.code in self.queue.config.check.off or (patch is not None and finding.code in header.allowed(patch.header))
 
     def _patch(self, name: str) -> Patch | None:
