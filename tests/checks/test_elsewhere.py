@@ -27,13 +27,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return made
 
 
-def _changed(old: str, new: str) -> dict[str, bytes]:
+def _changed(old: str, new: str) -> dict[str, bytes | None]:
     text = FILES["pkg/there.py"].decode()
     assert old in text
     return {"pkg/there.py": text.replace(old, new).encode()}
 
 
-CASES = {
+CASES: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
     "a function": (_changed("def used(): pass", "def other(): pass"), ["pkg/user.py:1", "pkg/sub/below.py:2"], "no used"),
     "what it imports from elsewhere": (_changed("    deep,\n", ""), ["pkg/user.py:1"], "no deep"),
     "a module that it imports": (_changed("import os\n", ""), ["pkg/user.py:1"], "no os"),
