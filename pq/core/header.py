@@ -13,15 +13,18 @@ import email.parser
 import email.policy
 import email.utils
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _ENVELOPE = re.compile(rb"From (?:[0-9a-f]{7,64}|\S+@\S+) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n")
 _TELLING = ("From", "Author", "Date", "Subject", "Description")
+_TELLING_FIELDS = tuple(f"{name}:".encode() for name in _TELLING)
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?\n)")
 _ALLOW = re.compile(rb"^Pq-Allow:([^\r\n]*)", re.MULTILINE)
 _TAG = re.compile(r"^\s*\[PATCH[^\]]*\]\s*", re.IGNORECASE)
 _LIKE_A_DIFF = re.compile(r"^(?:diff |--- |\+\+\+ |@@ |Index: |\*\*\* |GIT binary patch|={10,})", re.MULTILINE)
 _SPECIAL = re.compile(r'[()<>@,;:\\"\[\]]')
+_TRAILER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*: ")
 _DIFFSTAT = re.compile(r"\s*$| .*\|\s+(?:\d+|Bin)\b| \d+ files? changed| (?:create|delete) mode | (?:rename|copy) ")
 
 
@@ -68,6 +71,18 @@ def allowed(header: bytes) -> frozenset[str]:
     """The codes of the rules that a patch says do not hold for it: `Pq-Allow: unreachable, key-twice`."""
     said = b",".join(_ALLOW.findall(header)).decode("utf-8", "replace")
     return frozenset(code.strip() for code in said.split(",") if code.strip())
+
+
+def with_trailers(header: bytes, lines: Sequence[str]) -> bytes:
+    """The text above a diff with these lines at the end of what it says, as the last paragraph, or in it where that is such lines alone."""
+    ends = list(re.finditer(rb"^---[ \t]*\r?\n", header, re.MULTILINE))
+    cut = next((end.start() for end in ends if _is_diffstat(_text(header[end.end() :]).splitlines())), len(header))
+    said, rest = header[:cut].rstrip(), header[cut:]
+    last = said.rpartition(b"\n\n")[2].splitlines()
+    is_theirs = all(map(_TRAILER.match, last)) and not any(line.startswith(_TELLING_FIELDS) for line in last)
+    between = b"" if not said else b"\n" if is_theirs else b"\n\n"
+    added = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+    return said + between + added + (rest or b"\n")
 
 
 def write(author: tuple[str, str] | None, date: tuple[int, int] | None, message: str, *, others: bytes = b"") -> bytes:
@@ -139,12 +154,20 @@ def _field(fields: email.message.Message, name: str) -> str:
 
 def _body(text: bytes) -> str:
     """The prose, without a diffstat behind a `---` line. Any other `---` is prose."""
-    lines = text.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\0", "").split("\n")
+    lines = _text(text).replace("\r\n", "\n").replace("\0", "").split("\n")
     for number, line in enumerate(lines):
-        if line.rstrip() == "---" and all(_DIFFSTAT.match(later) for later in lines[number + 1 :]):
+        if line.rstrip() == "---" and _is_diffstat(lines[number + 1 :]):
             lines = lines[:number]
             break
     return "\n".join(lines).strip("\n")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _is_diffstat(lines: Sequence[str]) -> bool:
+    return all(map(_DIFFSTAT.match, lines))
 
 
 def _dep3(described: str) -> tuple[str, str]:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-from pq.core import paths, stack
+from pq.core import stack
+from pq.core.header import with_trailers
 from pq.core.paths import fault as path_fault
 from pq.core.series import Entry, require_name
 from pq.engine import carry, events, history, rewrite
@@ -203,9 +204,8 @@ def expect(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
     made = expectations.made_of(touched)
 
     def with_lines(text: bytes) -> bytes:
-        new = [said for said in made if said not in expectations.read(text)]
-        ended = text.rstrip(b"\n") + b"\n" if text.strip() else b""
-        return ended + paths.raw("".join(f"Pq-Expect: {said}\n" for said in new)) + b"\n" if new else text
+        new = [f"Pq-Expect: {said}" for said in made if said not in expectations.read(text)]
+        return with_trailers(text, new) if new else text
 
     return set_header(workspace, name, with_lines, tell)
 

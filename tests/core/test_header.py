@@ -111,6 +111,24 @@ def test_nothing_in_a_name_can_break_a_commit() -> None:
     assert not set("<>\n\0") & set((said.name or "") + said.address)
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (b"", b"X: 1\n\n"),
+        (b"Say it.\n\n", b"Say it.\n\nX: 1\n\n"),
+        (b"From: A <a@b>\nSubject: one\n\n", b"From: A <a@b>\nSubject: one\n\nX: 1\n\n"),
+        (b"Subject: one\n\nSay it.\n\nSigned-off-by: A\n", b"Subject: one\n\nSay it.\n\nSigned-off-by: A\nX: 1\n\n"),
+        (b"Say it.\n---\n a | 2 +-\n 1 file changed\n\n", b"Say it.\n\nX: 1\n---\n a | 2 +-\n 1 file changed\n\n"),
+        (b"Say it.\n---\n\n", b"Say it.\n\nX: 1\n---\n\n"),
+        (b"Say it.\n---\nand more\n", b"Say it.\n---\nand more\n\nX: 1\n\n"),
+    ],
+)
+def test_trailers_stand_at_the_end_of_what_is_said(text: bytes, after: bytes) -> None:
+    assert header.with_trailers(text, ["X: 1"]) == after
+    assert header.read(header.with_trailers(text, ["X: 1"])).message.endswith("X: 1")
+    assert header.with_trailers(after, ["Y: 2"]) == after.replace(b"X: 1\n", b"X: 1\nY: 2\n")
+
+
 def test_the_message() -> None:
     assert header.read(MAIL).message == "server_args: add an option\n\nWhy it is\nneeded."
     assert header.read(b"One line.\n").message == "One line."
