@@ -99,6 +99,14 @@ def test_a_field_without_an_argument_is_found_by_the_probe(sglang: SGLang) -> No
     assert "by hunk 1 (patches/field.patch:5) [probe]" in pushed.err
 
 
+def test_a_field_without_the_argument_that_its_patch_expects_costs_no_import(sglang: SGLang) -> None:
+    pushed = sglang.rejects("field.patch", b"Pq-Expect: option --mine once\n\n" + changed(sglang, field=True, call=""))
+
+    assert pushed.code == 4
+    assert "the patch expects option --mine once, and it is added 0 times [expect]" in pushed.err
+    assert "[probe]" not in pushed.err
+
+
 def test_an_argument_whose_place_is_gone_is_refused_by_placement(
     sglang: SGLang, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
