@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -180,9 +181,8 @@ class Checker:
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
         """What a patch says of the tree that it makes, and does not hold."""
-        patch = self._patch(asked.patch)
-        expected = expectations.read(patch.header) if patch is not None else ()
-        if expected:
+        patch = self._patch(asked.patch) if self._says(asked.patch, b"Pq-Expect:") else None
+        if patch is not None and (expected := expectations.read(patch.header)):
             touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
             yield from expectations.findings(expected, self._modules(asked.after).read, touched)
 
@@ -200,8 +200,14 @@ class Checker:
 
     def _is_off(self, asked: Asked, finding: Finding) -> bool:
         """Whether the queue, or the patch, says that a rule does not hold."""
-        patch = self._patch(asked.patch)
+        patch = self._patch(asked.patch) if self._says(asked.patch, b"Pq-Allow:") else None
         return finding.code in self.queue.config.check.off or (patch is not None and finding.code in header.allowed(patch.header))
+
+    def _says(self, name: str, words: bytes) -> bool:
+        """Whether a patch may say so: most do not, and need not be read for it."""
+        with contextlib.suppress(PqError):
+            return words in self.queue.read_patch(name)
+        return False
 
     def _patch(self, name: str) -> Patch | None:
         """What a patch says as the series applies it; None where that can't be read, as of one that is checked under another series."""
