@@ -33,3 +33,13 @@ class Finding:
             shown.append(f"    {' ' * len(before)}^")
         by = f", by hunk {self.hunk} ({self.patched})" if self.hunk is not None else ""
         return (f"{place}{self.reason}{by} [{self.code}]", *shown, *([f"    {self.suggestion}"] if self.suggestion else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something that no file means. `key` tells it from others of its rule, whatever line (from 1) it stands at."""
+
+    code: str
+    key: tuple[str, ...]
+    line: int
+    reason: str

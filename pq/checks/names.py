@@ -38,6 +38,7 @@ class Modules(Protocol):
 
 
 _SHOWN = 3
+_COMPILED = (".so", ".pyd", ".pyx")
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
 _OF_EVERY_MODULE = {
@@ -162,6 +163,8 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
         names = _names_of(use.module, path, modules)
         if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
             continue
+        if (use.name == "*" and path is not None) or _is_compiled(use, modules):
+            continue
         if names or path is not None:
             yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column, use.name)
         elif not use.asked and use.module not in told:
@@ -181,8 +184,8 @@ def _uses(source: Source, package: str) -> Iterator[_Use]:
             case ast.ImportFrom(module=name, level=level, names=given):
                 origin = _absolute(name, level, package)
                 for each in given if origin is not None else ():
+                    yield _Use(origin or "", each.name, node.lineno, node.col_offset)
                     if each.name != "*":
-                        yield _Use(origin or "", each.name, node.lineno, node.col_offset)
                         aliases[each.asname or each.name] = f"{origin}.{each.name}"
             case ast.Import(names=given):
                 for each in given:
@@ -211,14 +214,36 @@ def _rebound(source: Source) -> set[str]:
             found.add(node.id)
         elif isinstance(node, ast.arg):
             found.add(node.arg)
+        else:
+            found.update(_bound(node))
     return found
 
 
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a pattern or a handler gives what it catches."""
+    match node:
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            yield name
+        case ast.ExceptHandler(name=str(name)):
+            yield name
+
+
+def _is_compiled(use: _Use, modules: Modules) -> bool:
+    """Whether a module, or what is imported of a package, may be compiled code that nothing can be said of."""
+    begins = tuple(f"{name.replace('.', '/')}." for name in (use.module, f"{use.module}.{use.name}"))
+    return any(path.startswith(begins) and path.endswith(_COMPILED) for path in modules.files())
+
+
 def _guarded(source: Source) -> Iterator[int]:
-    """The nodes, by identity, in a `try` that catches that something is not there."""
+    """The nodes, by identity, in a `try` that catches that something is not there, and in what it does then."""
     for node in source.statements:
-        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
-            yield from (id(each) for part in node.body for each in ast.walk(part))
+        parts: list[ast.stmt] = []
+        if isinstance(node, ast.Try):
+            caught = [handler for handler in node.handlers if _catches(handler)]
+            parts = [*(node.body if caught else ()), *(part for handler in caught for part in handler.body)]
+        elif isinstance(node, ast.With) and any("suppress(" in surroundings.words(item.context_expr) for item in node.items):
+            parts = node.body
+        yield from (id(each) for part in parts for each in ast.walk(part))
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
@@ -266,6 +291,8 @@ def defined(content: bytes) -> frozenset[str] | None:
                 return None
             case ast.Global(names=given):
                 found |= set(given)
+            case _:
+                found.update(_bound(node))
     return frozenset(found)
 
 

@@ -6,6 +6,7 @@ import base64
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -43,8 +44,15 @@ def new_findings(
     old = [(number, (sources[number][0], content)) for number in found for content in before(number)]
     had: dict[int, set[str]] = {}
     for (number, _), fault in zip(old, _faults([source for _, source in old], asked), strict=True):
-        had.setdefault(number, set()).update([fault[0]] if fault is not None else [])
-    return {number: _finding(sources[number][0], fault) for number, fault in found.items() if fault[0] not in had.get(number, ())}
+        had.setdefault(number, set()).update([_said(fault)] if fault is not None else [])
+    return {
+        number: _finding(sources[number][0], fault) for number, fault in found.items() if _said(fault) not in had.get(number, ())
+    }
+
+
+def _said(fault: Fault) -> str:
+    """What is wrong, whatever line it names."""
+    return re.sub(r"\d+", "N", fault[0])
 
 
 def _finding(path: str, fault: Fault) -> Finding:

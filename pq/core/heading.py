@@ -13,7 +13,7 @@ from pq.core.patch import Hunk
 from pq.core.scope import Scope
 
 _NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_SCOPE = re.compile(rb"\s*(?:class|(?:async\s+)?def)\s")
+_SCOPE = re.compile(rb"\s*(class|(?:async\s+)?def)\s+(\w+)")
 _RULES = (re.compile(rb"[A-Za-z_$]"), _SCOPE)
 """The first is git's own and diff's, the second what git takes for Python files if it is told so: which lines are headings."""
 
@@ -29,6 +29,12 @@ def contradicts(hunk: Hunk, lines: Lines, start: int, scopes: tuple[Scope, ...])
     if not _SCOPE.match(said):
         return None  # whatever statement stood at the margin above
     headings = [next((line.strip() for line in reversed(lines[:start]) if rule.match(line)), b"") for rule in _RULES]
-    if any(heading[: len(said)].rstrip() == said for heading in headings):
+    if any(_called(heading) == _called(said) for heading in headings):
         return None
     return paths.text(headings[0]) or "nothing"
+
+
+def _called(heading: bytes) -> tuple[bytes, bytes]:
+    """What a heading is about: its parameters and base classes may be others by now."""
+    found = _SCOPE.match(heading)
+    return (found[1].split()[-1], found[2]) if found is not None else (heading, b"")

@@ -7,13 +7,16 @@ stand in: upstream may have taken the patch over, or have something of the same 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pq.core import surroundings
 from pq.core.lines import Lines
-from pq.core.merge import Landing, Merged
+from pq.core.merge import Landing, Merged, edited
 
+_WORD = re.compile(r"\w")
+_REGISTERS = re.compile(r"(?:regist\w*|option|argument|command|route|get|post|put|delete)$", re.IGNORECASE)
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -28,7 +31,7 @@ class Definition:
 def find_landed(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Definition, int] | None:
     """The first edit that adds what ours has got since base, with the line (from 1) at which it is there; None where there is none."""
     adding = [landing for landing in merged.landings if landing.edit.lines and not landing.landed]
-    texts = (base, ours, surroundings.with_edits(base, merged.landings)) if adding else ()
+    texts = (base, ours, edited(base, [landing.edit for landing in merged.landings])) if adding else ()
     trees = [surroundings.parse(b"".join(lines)) for lines in texts]
     if not trees or None in trees:
         return None
@@ -59,12 +62,14 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[Definition, int]]:
     while below:
         node, scope = below.pop()
         for child in ast.iter_child_nodes(node):
-            for what, line in _of(child, scope, in_class=isinstance(node, ast.ClassDef)):
+            inner = f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope
+            is_top = isinstance(node, (ast.Module, ast.ClassDef))
+            for what, line in (*_of(child, scope, is_top=is_top), *_registered(child)):
                 yield Definition(scope, what), line
-            below.append((child, f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope))
+            below.append((child, inner))
 
 
-def _of(node: ast.AST, scope: str, *, in_class: bool) -> Iterator[tuple[str, int]]:
+def _of(node: ast.AST, scope: str, *, is_top: bool) -> Iterator[tuple[str, int]]:
     yield from _keys(node)
     match node:
         case ast.ClassDef(name=name):
@@ -74,22 +79,42 @@ def _of(node: ast.AST, scope: str, *, in_class: bool) -> Iterator[tuple[str, int
             for arg in ast.walk(node.args):
                 if isinstance(arg, ast.arg):
                     yield f"parameter {arg.arg} of {name}", arg.lineno
-        case ast.AnnAssign(target=ast.Name(id=name)) if in_class or not scope:
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]) if is_top:
             yield f"field {name}", node.lineno
-        case ast.Assign(targets=[ast.Name(id=name)]) if in_class or not scope:
-            yield f"field {name}", node.lineno
-        case ast.Expr(value=ast.Call(func=func, args=[ast.Constant(value=str() as word), *_])):
-            yield f"{surroundings.callee(func)}({word!r})", node.lineno
-        case ast.Call(func=func, args=[ast.Constant(value=str() as word), *_], keywords=keywords):
+        case ast.Expr(value=ast.Call(func=func, args=[(ast.Constant() | ast.JoinedStr()) as word, *_])) if _is_word(word):
+            yield f"{surroundings.callee(func)}({surroundings.words(word)})", node.lineno
+        case ast.Expr(value=ast.Call(func=func, args=[(ast.Name() | ast.Attribute()) as thing])) if not scope:
+            yield f"{surroundings.callee(func)}({surroundings.words(thing)})", node.lineno
+        case ast.Call(func=func, args=[(ast.Constant() | ast.JoinedStr()) as word, *_], keywords=keywords) if _is_word(word):
             for keyword in keywords:
-                yield f"{keyword.arg}= of {surroundings.callee(func)}({word!r})", keyword.lineno
+                if keyword.arg is not None:
+                    yield f"{keyword.arg}= of {surroundings.callee(func)}({surroundings.words(word)})", keyword.lineno
         case ast.If(orelse=[ast.If(test=test)]):
             yield f"elif {surroundings.words(test)}", test.lineno
+        case ast.Match(subject=subject, cases=cases):
+            for case in cases:
+                if case.guard is None:
+                    yield f"case {surroundings.words(case.pattern)} of {surroundings.words(subject)}", case.pattern.lineno
+
+
+def _registered(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """What a decorator registers a class or function as: a second one of that word takes the place of the first."""
+    for decorator in getattr(node, "decorator_list", ()):
+        match decorator:
+            case ast.Call(func=func, args=[(ast.Constant() | ast.JoinedStr()) as word, *_]) if _is_word(word):
+                called = surroundings.callee(func)
+                if _REGISTERS.search(called):
+                    yield f"@{called}({surroundings.words(word)})", decorator.lineno
+
+
+def _is_word(node: ast.expr) -> bool:
+    """Whether a literal may name something: one that says nothing does not."""
+    return not isinstance(node, ast.Constant) or (isinstance(node.value, str) and _WORD.search(node.value) is not None)
 
 
 def _keys(node: ast.AST) -> Iterator[tuple[str, int]]:
     match node:
         case ast.Assign(targets=[target], value=ast.Dict(keys=keys)) | ast.AnnAssign(target=target, value=ast.Dict(keys=keys)):
             for key in keys:
-                if isinstance(key, ast.Constant):
-                    yield f"key {key.value!r} of {surroundings.words(target)}", key.lineno
+                if isinstance(key, (ast.Constant, ast.Attribute)):
+                    yield f"key {surroundings.words(key)} of {surroundings.words(target)}", key.lineno

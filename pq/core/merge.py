@@ -67,9 +67,14 @@ class Labels:
     theirs: bytes
 
 
+def edited(base: Lines, edits: Sequence[Edit]) -> Lines:
+    """What the edits make of the lines that they were made for."""
+    return _applied(base, _Region(0, len(base), 0, len(base), tuple(edits)))
+
+
 def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Conflict, ...]:
     """Carry `edits` (in order, disjoint, for `base`) to `ours`. All conflicts are returned, or the merged lines."""
-    if _applied(base, _Region(0, len(base), 0, len(ours), tuple(edits))) == ours:
+    if edited(base, edits) == ours:
         return Merged(ours, tuple(_landed(edits)))
     out: list[bytes] = []
     landings: list[Landing] = []
@@ -90,7 +95,7 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
 
 def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels) -> Lines:
     """The merged lines with every conflict between markers: ours, base, theirs."""
-    if _applied(base, _Region(0, len(base), 0, len(ours), tuple(edits))) == ours:
+    if edited(base, edits) == ours:
         return ours
     out: list[bytes] = []
     here = 0

@@ -18,10 +18,10 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pq.core import heading, scope, surroundings
+from pq.core import definitions, heading, scope, surroundings
 from pq.core.landed import find_landed
 from pq.core.lines import Lines, is_blob, split_lines
-from pq.core.merge import Conflict, Merged, merge
+from pq.core.merge import Conflict, Merged, edited, merge
 from pq.core.patch import Action, FilePatch, Hunk
 
 
@@ -117,10 +117,10 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
         return _verified(_searched(ours, file.hunks, How.RECORDED, _Known.THE_FILE), file)
     if base is not None:
         known = _Known.THE_FILE if not file.old_id or is_blob(base, file.old_id) else _Known.ANOTHER
-        carried = _merged(split_lines(base), ours, file.hunks, known, prove=prove and file.path.endswith(".py"))
+        carried = _merged(split_lines(base), ours, file, known, prove=prove and file.path.endswith(".py"))
         if carried is not None:
             return carried
-    found = _by_text(ours, file)
+    found = _by_text(ours, file, now if prove and file.path.endswith(".py") else None)
     for allowed in range(1, fuzz + 1):
         if isinstance(found, Placed) or found.reason is not Reason.NO_PLACE:
             break
@@ -151,14 +151,14 @@ def _verified(found: Placed | Refused, file: FilePatch) -> Placed | Refused:
     return found
 
 
-def _by_text(ours: Lines, file: FilePatch) -> Placed | Refused:
-    """Step 3, and whether the patch has landed."""
+def _by_text(ours: Lines, file: FilePatch, python: bytes | None) -> Placed | Refused:
+    """Step 3, and whether the patch has landed: in a Python file, where its headings say that it was made for."""
     found = _searched(ours, file.hunks, How.SEARCHED, _Known.ANOTHER if file.old_id else _Known.UNKNOWN)
     if _as_stated(found) or (isinstance(found, Refused) and found.reason is Reason.NO_CONTEXT):
         return found
     reverse = tuple(hunk.reversed() for hunk in file.hunks)
     back = _searched(ours, reverse, How.SEARCHED, _Known.ANOTHER if file.new_id else _Known.UNKNOWN)
-    if isinstance(back, Refused):
+    if isinstance(back, Refused) or (python is not None and isinstance(_under_its_heading(back, python, file), Refused)):
         return found
     lines = tuple(hunk.line for hunk in back.hunks)
     if _as_stated(back) or (isinstance(found, Refused) and found.reason is Reason.NO_PLACE):
@@ -180,12 +180,16 @@ def _as_stated(found: Placed | Refused) -> bool:
     return isinstance(found, Placed) and not any(hunk.offset for hunk in found.hunks)
 
 
-def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known, *, prove: bool) -> Placed | Refused | None:
+def _merged(base: Lines, ours: Lines, file: FilePatch, known: _Known, *, prove: bool) -> Placed | Refused | None:
     """Step 2; None where the hunks do not fit the base, so that it is not the one."""
+    hunks = file.hunks
     starts = _places(base, hunks, 0, known)
     if isinstance(starts, Refused):
         return None
     edits = [edit for hunk, (start, _) in zip(hunks, starts, strict=True) for edit in hunk.edits(start)]
+    theirs = edited(base, edits)
+    if known is _Known.THE_FILE and file.old_id and not is_blob(b"".join(theirs), file.new_id):
+        return Refused(Reason.WRONG_RESULT, detail=file.new_id)
     merged = merge(base, ours, edits)
     if not isinstance(merged, Merged):
         return _conflict(merged[0], hunks)
@@ -200,6 +204,11 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known, *, p
         landing, made, reached = moved
         hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
         return Refused(Reason.MOVED, hunk, (landing.line + 1,), detail=f"it was made for {made}, and would stand in {reached}")
+    if prove and (torn := definitions.torn(base, ours, theirs, merged.lines)) is not None:
+        name, line = torn
+        return Refused(
+            Reason.MOVED, lines=(line,), detail=f"with it, {name} would be neither what it is here nor what the patch has"
+        )
     places = []
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]
@@ -207,7 +216,10 @@ def _merged(base: Lines, ours: Lines, hunks: Sequence[Hunk], known: _Known, *, p
         there = [landing.landed for landing in landings]
         landed = Landed.NOT if not any(there) else Landed.WHOLE if all(there) else Landed.PARTLY
         places.append(HunkPlace(hunk.number, start + shift + 1, start + shift - hunk.position, landed=landed))
-    return _joined(merged.lines, How.MERGED, tuple(places))
+    placed = _joined(merged.lines, How.MERGED, tuple(places))
+    if prove and isinstance(placed, Placed) and surroundings.parse(b"".join(ours)) is None:
+        return _under_its_heading(placed, b"".join(ours), file)
+    return placed
 
 
 def _conflict(conflict: Conflict, hunks: Sequence[Hunk]) -> Refused:

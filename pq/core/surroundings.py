@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pq.core.lines import Lines
-from pq.core.merge import Landing, Merged
+from pq.core.merge import Landing, Merged, edited
 
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _SHOWN = 60
@@ -71,13 +71,22 @@ def around(tree: ast.Module, first: int, last: int) -> Surroundings:
 
 def differ(made: Surroundings, found: Surroundings) -> bool:
     """Whether the two are different places: another class, function or call, or neither of the siblings is the same."""
-    return made.names != found.names or (made.above != found.above and made.below != found.below)
+    if made.names != found.names:
+        return not (_is_rewrapped(made.names, found.names) and (made.above, made.below) == (found.above, found.below))
+    return made.above != found.above and made.below != found.below
+
+
+def _is_rewrapped(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the two are the same but for what becomes of a value: it is returned, given one name, or let go."""
+    given = [[name for name in names if name.endswith(" =")] for names in (one, other)]
+    inner = [[name for name in names if name != "return" and not name.endswith(" =")] for names in (one, other)]
+    return inner[0] == inner[1] and [] in given
 
 
 def moved(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Surroundings, Surroundings] | None:
     """The first edit that stands in another place than the one that it was made for, with both; None also where a file does not parse."""
     taking = [landing for landing in merged.landings if not _told(landing.edit.lines) and landing.edit.stop > landing.edit.start]
-    theirs = with_edits(base, merged.landings)
+    theirs = edited(base, [landing.edit for landing in merged.landings])
     return _first_moved(theirs, merged.lines, _added(merged.landings)) or _first_moved(base, ours, _taken(base, taking))
 
 
@@ -156,16 +165,6 @@ def _told(lines: Lines) -> tuple[int, int] | tuple[()]:
     return (numbers[0], numbers[-1]) if numbers else ()
 
 
-def with_edits(base: Lines, landings: Sequence[Landing]) -> Lines:
-    """The file that the patch made of the one that it was made for."""
-    out: list[bytes] = []
-    here = 0
-    for landing in landings:
-        out += [*base[here : landing.edit.start], *landing.edit.lines]
-        here = landing.edit.stop
-    return (*out, *base[here:])
-
-
 def _holding(node: ast.AST, first: int, last: int) -> ast.AST | None:
     """The child that the lines are a part of."""
     for child in _children(node):
@@ -177,16 +176,34 @@ def _holding(node: ast.AST, first: int, last: int) -> ast.AST | None:
 
 def _children(node: ast.AST) -> list[ast.AST]:
     """The children that have a place, in the order of the file; of those that have none, theirs. A string is whole."""
-    if isinstance(node, ast.JoinedStr):
-        return []
+    match node:
+        case ast.JoinedStr():
+            return []
+        case ast.Dict(keys=keys, values=values):
+            return [_Entry(key, value) for key, value in zip(keys, values, strict=True)]
     found: list[ast.AST] = []
     for child in ast.iter_child_nodes(node):
-        found += [child] if hasattr(child, "lineno") else _children(child)
+        found += [child] if hasattr(child, "lineno") or isinstance(child, ast.match_case) else _children(child)
     return sorted(found, key=_span)
+
+
+class _Entry(ast.AST):
+    """An entry of a dict, which Python's trees have as two lists."""
+
+    _fields = ("key", "value")
+
+    def __init__(self, key: ast.expr | None, value: ast.expr) -> None:
+        super().__init__()
+        self.key = key
+        self.value = value
+        self.lineno = (key or value).lineno
+        self.end_lineno = value.end_lineno
 
 
 def _span(node: ast.AST) -> tuple[int, int]:
     """First and last line, decorators included."""
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno, _span(node.body[-1])[1]
     first: int = node.lineno  # type: ignore[attr-defined]
     last: int = node.end_lineno  # type: ignore[attr-defined]
     return min([first, *(each.lineno for each in getattr(node, "decorator_list", ()))]), last
@@ -203,6 +220,10 @@ def _label(node: ast.AST) -> str | None:
             return f"{words(target)} ="
         case ast.keyword(arg=str(name)):
             return f"{name}="
+        case _Entry(key=ast.expr() as key):
+            return f"{words(key)}:"
+        case ast.match_case(pattern=pattern):
+            return f"case {words(pattern)}"
         case ast.Return():
             return "return"
         case ast.Constant(value=str()) | ast.JoinedStr():
@@ -219,8 +240,14 @@ def _name(node: ast.AST) -> str:
             return f"def {name}"
         case ast.arg(arg=name) | ast.alias(name=name):
             return name
+        case ast.Expr(value=ast.Await(value=value)) | ast.Await(value=value):
+            return f"await {_name(value)}"
         case ast.Expr(value=ast.Call() as call) | (ast.Call() as call):
             return _call(call)
+        case ast.ImportFrom(module=module, level=level):
+            return f"from {'.' * level}{module or ''}"
+        case ast.Dict(keys=[ast.expr() as key, *_], values=[value, *_]):
+            return f"{{{words(key)}: {words(value)}"
         case ast.Constant():
             return words(node)
         case ast.If(test=test) | ast.While(test=test):
@@ -239,8 +266,8 @@ def _name(node: ast.AST) -> str:
 
 
 def _call(node: ast.Call) -> str:
-    """A call by what is called, and by its first argument if that is a word or a number."""
-    told = node.args[0] if node.args and isinstance(node.args[0], ast.Constant) else None
+    """A call by what is called, and by its first argument if that is a text or a number."""
+    told = node.args[0] if node.args and isinstance(node.args[0], (ast.Constant, ast.JoinedStr)) else None
     return f"{callee(node.func)}({words(told) if told is not None else ''})"
 
 
