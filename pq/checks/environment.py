@@ -21,16 +21,19 @@ from pathlib import Path
 from pq.errors import NotChecked, PqError
 
 _ASK = (
-    "import json, os, sys, sysconfig\n"
+    "import hashlib, json, os, sys, sysconfig\n"
     "places = [sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]\n"
-    "stamps = [os.stat(p).st_mtime_ns for p in places if os.path.isdir(p)]\n"
-    "print(json.dumps([sys.version, list(sys.version_info[:2]), stamps]))"
+    "stamps = [[entry.name, entry.stat().st_mtime_ns] for p in places if os.path.isdir(p) for entry in os.scandir(p)]\n"
+    "print(json.dumps([sys.version, list(sys.version_info[:2]), hashlib.sha256(repr(sorted(stamps)).encode()).hexdigest()]))"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that runs checks: `identity` changes with its version, its place and its installed packages."""
+    """A Python that runs checks: `identity` changes with its version, its place and its installed packages.
+
+    A package is another one if files were added to its folder or taken out; a file that is edited in it goes unseen.
+    """
 
     path: Path
     version: tuple[int, int]

@@ -24,6 +24,11 @@ from pq.checks.stage import Stage
 from pq.checks.warm import SCRIPTS, Warm
 
 _SHOWN = 12
+_OF_ONE_COMMAND = {
+    *("PQ_QUEUE", "PQ_CHECKOUT", "PQ_SERIES", "PQ_NO_DAEMON", "GIT_DIR", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"),
+    *("_", "SHLVL", "PWD", "OLDPWD", "LINES", "COLUMNS", "TERM", "TERM_SESSION_ID", "WINDOWID", "TMUX", "TMUX_PANE", "STY"),
+    *("SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_AUTH_SOCK"),
+}
 _WARM_SHARE = 4
 """A worker that needs more than this part of the time limit is not waited for."""
 
@@ -54,6 +59,11 @@ class Imported:
     stood_in: tuple[str, ...]
 
 
+def lasting(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables that imported code sees: without those that differ from one command, or one terminal, to the next."""
+    return {name: value for name, value in variables.items() if name not in _OF_ONE_COMMAND}
+
+
 def check(request: Request, stage: Stage, warm: Warm | None = None) -> Imported | Finding:
     """Import the modules and run the probes."""
     passed = _ask(request, stage, warm) if warm is not None else None
@@ -64,11 +74,10 @@ def _ask(request: Request, stage: Stage, warm: Warm) -> Imported | None:
     """What a worker that stays says, if it says that the tree passes."""
     began = time.monotonic()
     with _order(request, stage) as order:
-        answer = warm.ask({**order, "environment": dict(request.environment)}, request.timeout / _WARM_SHARE)
-        if answer is None or answer.get("failed"):
-            return None
-        _leave(request, warm, order)
-    return _imported(answer, began)
+        imported = _imported(warm.ask(order, request.timeout / _WARM_SHARE), began)
+        if imported is not None:
+            _leave(request, warm, order)
+    return imported
 
 
 def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Finding:
@@ -76,20 +85,21 @@ def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Find
     began = time.monotonic()
     with _order(request, stage) as order:
         answer, ending = _run(request, stage, order)
-        if answer is None:
+        if answer is not None and answer.get("failed"):
+            return _finding(answer, stage)
+        imported = _imported(answer, began)
+        if imported is None:
             tail = tuple(Path(order["said"]).read_text(errors="replace").splitlines()[-_SHOWN:])
             return Finding("import", ending, text=tail)
-        if answer.get("failed"):
-            return _finding(answer, stage)
         if warm is not None:
             _leave(request, warm, order)
-    return _imported(answer, began)
+    return imported
 
 
 def _leave(request: Request, warm: Warm, order: Mapping[str, Any]) -> None:
     """Have a worker wait for the next check."""
     if not warm.is_there():
-        warm.start(request.python, request.stand_ins, Path(order["loaded"]).read_bytes(), request.environment)
+        warm.start(request.python, request.stand_ins, Path(order["loaded"]), request.environment)
 
 
 @contextlib.contextmanager
@@ -112,8 +122,14 @@ def _order(request: Request, stage: Stage) -> Iterator[dict[str, Any]]:
         }
 
 
-def _imported(answer: Mapping[str, object], began: float) -> Imported:
-    return Imported(time.monotonic() - began, int(str(answer["modules"])), tuple(_texts(answer["stood_in"])))
+def _imported(answer: object, began: float) -> Imported | None:
+    """The answer of one that passed; None where it is anything else."""
+    match answer:
+        case {"failed": _}:
+            return None
+        case {"modules": int(modules), "stood_in": [*names]}:
+            return Imported(time.monotonic() - began, modules, tuple(map(str, names)))
+    return None
 
 
 def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, str]:

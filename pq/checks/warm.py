@@ -1,12 +1,13 @@
 """A worker that stays between commands, with everything loaded that candidate trees import from elsewhere, and forks for each check.
 
 It can only say that a tree passes. Whatever else comes of asking it (a failure, a death, silence) decides nothing: a fresh process
-is asked then, and what that says holds. So no state that a worker carries can reject a patch, and what lets one through was
-executed as a fresh process would have executed it (see `worker/pq_checkpoint.py`).
+is asked then, and what that says holds. What lets a tree through was executed as a fresh process would have executed it: a library is
+there for a tree from when it imports it (`worker/pq_libraries.py`), and what is not executed again is what would come out the same
+(`worker/pq_checkpoint.py`).
 
-A worker belongs to one checkout and one key: pq's version and the worker's own code, the interpreter with its packages, and the
-table `[check]`. Its folder, which only the user can enter, holds its sockets, `preload` (what to load), and `why` it is not to be
-started again, if so.
+A worker belongs to one checkout, one configuration (pq's version and the worker's own code, the interpreter with its packages, the table
+`[check]`) and one environment (variables, limits, umask). Its folder, which only the user can enter, holds its sockets, `preload` (what to
+load), and `why` it is not to be started again, if so.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import contextlib
 import hashlib
 import json
 import os
+import resource
 import shutil
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,51 +28,64 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).with_name("worker")
 """What an interpreter runs, as a folder."""
+_LIMITS = [getattr(resource, name) for name in sorted(dir(resource)) if name.startswith("RLIMIT_")]
 
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Workers of one checkout. `above` holds a folder for each key; `idle` is for how many seconds one stays when nobody asks."""
+    """Workers of one checkout. `above` holds a folder for each configuration and environment; `idle` is for how many seconds one stays
+    when nobody asks.
+    """
 
     above: Path
-    key: str
+    configuration: str
+    environment: str
     idle: int
 
     @property
     def folder(self) -> Path:
         """Where the sockets are."""
-        return self.above / self.key
+        return self.above / f"{self.configuration}-{self.environment}"
 
-    def ask(self, order: Mapping[str, object], seconds: float) -> Mapping[str, object] | None:
-        """The answer of the first process that carries the order out, the one that has come furthest first; None where none does."""
+    def ask(self, order: Mapping[str, object], seconds: float) -> object:
+        """What the first process says that carries the order out, the one that has come furthest first; None where none does."""
         end = time.monotonic() + seconds
         said = json.dumps({**order, "folder": str(self.folder), "idle": self.idle}).encode() + b"\n"
         for name in reversed(self._sockets()):
-            with contextlib.suppress(OSError, ValueError), _connected(self.folder, name) as asked:
-                asked.sendall(said)
-                answer = json.loads(_read(asked, end) or b"null")
+            with contextlib.suppress(ConnectionError, FileNotFoundError, ValueError), _connected(self.folder, name) as asked:
+                try:
+                    _set_time(asked, end)
+                    asked.sendall(said)
+                    answer = json.loads(_read(asked, end))
+                except TimeoutError:
+                    return None
                 if answer != "no":
-                    return answer if isinstance(answer, dict) else None
+                    return answer
         return None
 
     def is_there(self) -> bool:
         """Whether a worker waits, or will when it has loaded everything."""
-        with contextlib.suppress(OSError), _connected(self.folder, "00"):
-            return True
+        with contextlib.suppress(OSError):
+            if "00" in self._sockets():
+                with _connected(self.folder, "00"):
+                    return True
         return False
 
-    def start(self, python: Path, stand_ins: Sequence[str], loaded: bytes, environment: Mapping[str, str]) -> None:
-        """Start a worker that has these modules loaded, unless one of this key is not to be; those of other keys end."""
-        for other in self.above.iterdir() if self.above.is_dir() else ():
-            if other != self.folder:
-                shutil.rmtree(other, ignore_errors=True)
-        if (self.folder / "why").exists():
-            return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        preload = self.folder / "preload"
-        preload.write_bytes(loaded)
-        order = {"folder": str(self.folder), "preload": str(preload), "stand_ins": list(stand_ins), "idle": self.idle}
+    def start(self, python: Path, stand_ins: Sequence[str], loaded: Path, environment: Mapping[str, str]) -> None:
+        """Start a worker that has the modules of a file loaded, unless there is not to be one; those of other configurations end.
+
+        That it can't be started is no fault of what is checked.
+        """
         with contextlib.suppress(OSError):
+            for other in self.above.iterdir() if self.above.is_dir() else ():
+                if not other.name.startswith(f"{self.configuration}-"):
+                    shutil.rmtree(other, ignore_errors=True)
+            if (self.folder / "why").exists():
+                return
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            preload = self.folder / "preload"
+            shutil.copyfile(loaded, preload)
+            order = {"folder": str(self.folder), "preload": str(preload), "stand_ins": list(stand_ins), "idle": self.idle}
             os.posix_spawn(
                 python,
                 [str(python), "-I", str(SCRIPTS), "--stay", json.dumps(order)],
@@ -79,15 +95,30 @@ class Warm:
             )
 
     def _sockets(self) -> list[str]:
-        return sorted(place.name for place in self.folder.glob("[0-9][0-9]")) if self.folder.is_dir() else []
+        """The names of the sockets, in a folder that nobody else can put one into."""
+        try:
+            status = os.lstat(self.folder)
+        except OSError:
+            return []
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+            return []
+        return sorted(place.name for place in self.folder.glob("[0-9][0-9]"))
 
 
-def key(*parts: object) -> str:
-    """A name for what a worker depends on: these, and the code that it runs."""
+def configuration(*parts: object) -> str:
+    """A name for what a worker's verdict depends on: these, and the code that it runs."""
     digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape"))
     for script in sorted(SCRIPTS.glob("*.py")):
         digest.update(script.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def environment(variables: Mapping[str, str]) -> str:
+    """A name for what a process inherits: these variables, and limits and umask."""
+    mask = os.umask(0)
+    os.umask(mask)
+    inherited = (sorted(variables.items()), [resource.getrlimit(limit) for limit in _LIMITS], mask)
+    return hashlib.sha256(repr(inherited).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def can_be() -> bool:
@@ -98,16 +129,24 @@ def can_be() -> bool:
 @contextlib.contextmanager
 def _connected(folder: Path, name: str) -> Iterator[socket.socket]:
     """A connection to a socket, whose path may be longer than a socket's name can be."""
-    with socket.socket(socket.AF_UNIX) as asked, contextlib.chdir(folder):
-        asked.connect(name)
-        yield asked
+    opened = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(f"/proc/self/fd/{opened}/{name}")
+            yield asked
+    finally:
+        os.close(opened)
+
+
+def _set_time(asked: socket.socket, end: float) -> None:
+    asked.settimeout(max(end - time.monotonic(), 0.001))
 
 
 def _read(asked: socket.socket, end: float) -> bytes:
-    """What comes until the other side closes. Raises OSError when the time is over."""
+    """What comes until the other side closes. Raises TimeoutError."""
     parts = b""
     while True:
-        asked.settimeout(max(end - time.monotonic(), 0.001))
+        _set_time(asked, end)
         part = asked.recv(65536)
         if not part:
             return parts

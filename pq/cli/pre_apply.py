@@ -10,6 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
+from pq.checks import imports
 from pq.checks.imports import Imported
 from pq.engine import checking
 from pq.engine.checking import Asked, Checker
@@ -61,7 +62,7 @@ def _checker() -> Checker:
         python=checking.interpreter(queue, pin),
         folder=opened.folder / "stage",
         overlay=opened.compiled(pin.release),
-        environment=dict(os.environ),
+        environment=imports.lasting(os.environ),
         daemon=not os.environ.get("PQ_NO_DAEMON"),
         progress=_progress,
     )

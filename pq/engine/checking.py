@@ -261,9 +261,8 @@ class Checker:
         check = self.queue.config.check
         if not self.daemon or not check.idle or not warm.can_be():
             return None
-        return Warm(
-            self.folder.with_name("worker"), warm.key(pq.__version__, self.python.identity, check, self.folder), check.idle
-        )
+        configuration = warm.configuration(pq.__version__, self.python.identity, check, self.folder)
+        return Warm(self.folder.with_name("worker"), configuration, warm.environment(self.environment), check.idle)
 
     def _changes(self, staged: str | None, tree: str) -> Iterable[tuple[str, File | None]]:
         before = staged or self.objects.write("tree", b"")

@@ -29,10 +29,24 @@ class Copy:
     python: Path = Path(sys.executable)
     warm: Warm | None = None
     watch: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
 
     def write(self, name: str, text: str) -> Path:
         """Put a file into the copy."""
         return script(self.root / "stage" / "files" / name, text)
+
+    def append(self, name: str, text: str) -> None:
+        """Write a file anew, with more in it."""
+        place = self.root / "stage" / "files" / name
+        was = place.read_text() if place.exists() else ""
+        place.unlink(missing_ok=True)
+        self.write(name, was + text)
+
+    def link(self, name: str, target: str) -> None:
+        """Put a symlink into the copy."""
+        place = self.root / "stage" / "files" / name
+        place.unlink(missing_ok=True)
+        place.symlink_to(target)
 
     def check(
         self,
@@ -47,7 +61,14 @@ class Copy:
         self.write("pkg/module.py", module)
         stage = Stage(self.root / "stage", self.root / "none")
         request = Request(
-            self.python, stage.files, tuple(modules), tuple(stand_ins), tuple(probes), timeout, dict(os.environ), self.watch
+            self.python,
+            stage.files,
+            tuple(modules),
+            (*stand_ins, *self.stand_ins),
+            tuple(probes),
+            timeout,
+            dict(os.environ),
+            self.watch,
         )
         return imports.check(request, stage, self.warm)
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from pq.checks.imports import Imported
 from pq.checks.stage import Stage
 from pq.checks.warm import Warm
 from pq.core.tree import File
-from tests.checks.conftest import configure, is_gone
+from tests.checks.conftest import configure, is_gone, script
 from tests.checks.test_imports import Copy
 from tests.conftest import MODULE, World
 
@@ -55,7 +55,7 @@ def wait_for(worker: Warm) -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Iterator[Copy]:
     """A staged copy, and workers for it that end with the test."""
-    made = Copy(tmp_path, warm=Warm(tmp_path / "worker", "key", 60), watch=("pkg.module",))
+    made = Copy(tmp_path, warm=Warm(tmp_path / "worker", "key", "same", 60), watch=("pkg.module",))
     made.write("pkg/__init__.py", "")
     yield made
     shutil.rmtree(tmp_path / "worker", ignore_errors=True)
@@ -102,30 +102,162 @@ def test_what_stands_above_the_change_is_not_imported_again(copy: Copy, runs: Pa
     assert times(runs) == 2 + 3  # a fresh process has the word that rejects
 
 
-@pytest.mark.parametrize("what", ["the module", "what it imports", "what that reads", "a name that that asks for", "a variable"])
-def test_a_copy_serves_only_what_it_has_read(copy: Copy, runs: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    asks = "import os\nhere = os.path.dirname(__file__)\nopen(here + '/data.txt').close()\nos.path.exists(here + '/more.txt')\n"
-    copy.write("pkg/data.txt", "1")
-    copy.write("pkg/runs.py", (copy.root / "stage/files/pkg/runs.py").read_text() + asks)
+READS = """import ctypes, json, os, sqlite3, subprocess
+here = os.path.dirname(__file__)
+open(here + '/data.txt').close()
+os.path.exists(here + '/more.txt')
+"""
+CHANGES: dict[str, tuple[str, Callable[[Copy], None]]] = {
+    "the module": ("", lambda copy: copy.append("pkg/module.py", "")),
+    "what it imports": ("", lambda copy: copy.append("pkg/runs.py", "new = True\n")),
+    "what it opens": ("open(here + '/data.txt').close()", lambda copy: copy.append("pkg/data.txt", "2")),
+    "what it opens by bytes": ("open(os.fsencode(here) + b'/data.txt').close()", lambda copy: copy.append("pkg/data.txt", "2")),
+    "what it opens from there": ("os.chdir(here); open('data.txt').close()", lambda copy: copy.append("pkg/data.txt", "2")),
+    "a Python file that it opens": ("open(here + '/other.py').close()", lambda copy: copy.append("pkg/other.py", "x = 1\n")),
+    "what it opens elsewhere": ("open(here + '/../../../outside').close()", lambda copy: copy.append("../../outside", "2")),
+    "what it asks the size of": ("os.path.getsize(here + '/data.txt')", lambda copy: copy.append("pkg/data.txt", "2")),
+    "a mode": ("os.access(here + '/data.txt', os.X_OK)", lambda copy: (copy.root / "stage/files/pkg/data.txt").chmod(0o644)),
+    "a name that it asks for": ("os.path.exists(here + '/more.txt')", lambda copy: copy.append("pkg/more.txt", "")),
+    "where a link leads": ("os.readlink(here + '/link')", lambda copy: copy.link("pkg/link", "more.txt")),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_copy_serves_only_what_it_has_read(copy: Copy, runs: Path, what: str) -> None:
+    line, change = CHANGES[what]
+    for name in ("pkg/data.txt", "pkg/other.py", "../../outside"):
+        copy.write(name, "")
+    copy.link("pkg/link", "data.txt")
+    copy.append("pkg/runs.py", f"import os\nhere = os.path.dirname(__file__)\n{line}\n")
     started(copy, UPPER + LOWER.format(0))
     copy.check(UPPER + LOWER.format(0))
-    copy.check(UPPER + LOWER.format(0))
+    copy.check(UPPER + LOWER.format(1))
     assert times(runs) == 2
 
-    module = UPPER + LOWER.format(0)
-    if what == "the module":
-        module = UPPER.replace("\n\n\n", "  # once\n\n\n") + LOWER.format(0)
-    elif what == "what it imports":
-        copy.write("pkg/runs.py", (copy.root / "stage/files/pkg/runs.py").read_text() + "new = True\n")
-    elif what == "what that reads":
-        copy.write("pkg/data.txt", "2")
-    elif what == "a name that that asks for":
-        copy.write("pkg/more.txt", "")
-    else:
-        monkeypatch.setenv("LIBRARY_PATH", "elsewhere")
+    change(copy)
+    upper = UPPER.replace("\n\n\n", "  # once\n\n\n") if what == "the module" else UPPER
+    assert isinstance(copy.check(upper + LOWER.format(2)), Imported)
+
+    assert times(runs) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import subprocess; subprocess.run(['true'])",
+        "import os; os.system('true')",
+        "import sqlite3; sqlite3.connect(':memory:')",
+        "DATA = open(__file__)",
+        "import socket; S = socket.socket()",
+    ],
+)
+def test_no_copy_is_kept_behind_what_nobody_hears_of(copy: Copy, line: str) -> None:
+    """Another process reads, or this one may read on."""
+    copy.write("pkg/runs.py", f"{line}\n")
+    worker = started(copy, UPPER + LOWER.format(0))
+
+    assert isinstance(copy.check(UPPER + LOWER.format(0)), Imported)
+
+    assert [place.name for place in worker.folder.glob("0?")] == ["00"]
+
+
+def test_a_run_keeps_no_more_copies_than_it_may(copy: Copy) -> None:
+    names = [f"m{number}" for number in range(15)]
+    for name in names:
+        copy.write(f"pkg/{name}.py", "x = 1\n\n\ndef f():\n    pass\n")
+    copy.watch = tuple(f"pkg.{name}" for name in names)
+    module = "".join(f"import pkg.{name}\n" for name in names)
+    worker = started(copy, module)
 
     assert isinstance(copy.check(module), Imported)
-    assert times(runs) == 3
+
+    assert len(pids(worker.folder)) == 1 + 9
+
+
+# -- a library is there from when it is imported --------------------------------------------------------------------
+
+LENT = {
+    "a module of a package": ("import xml.dom.minidom", "import xml", "xml.dom.minidom.parseString"),
+    "what that imports": ("import concurrent.futures.thread", "import concurrent", "concurrent.futures"),
+    "a name in sys.modules": ("import wave", "import sys", "sys.modules['wave']"),
+    "a library of the environment": ("import outer.inner", "import sys", "sys.modules['outer']"),
+    "what is imported in a library": ("import outer.inner", "import outer", "outer.inner"),
+    "a name that a library puts there": ("import outer.inner", "import sys", "sys.modules['outer.made']"),
+}
+
+
+@pytest.fixture
+def library(copy: Copy) -> Path:
+    """The packages of an environment, with one that has parts."""
+    folder = copy.root / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True)
+    copy.python = folder / "bin" / "python"
+    site = next((folder / "lib").glob("python*/site-packages"))
+    script(
+        site / "outer" / "__init__.py", "import sys, types\nsys.modules['outer.made'] = made = types.ModuleType('outer.made')\n"
+    )
+    script(site / "outer" / "inner.py", "from . import other\n")
+    script(site / "outer" / "other.py", "")
+    return site
+
+
+@pytest.mark.parametrize("case", LENT)
+def test_no_library_is_lent_to_who_does_not_import_it(copy: Copy, library: Path, case: str) -> None:
+    assert library.is_dir()
+    does, does_not, asks = LENT[case]
+    started(copy, f"{does}\n")
+
+    passes = copy.check(f"{does_not}\n{does}\nimport sys\n{asks}\n")
+    fails = copy.check(f"{does_not}\n{asks}\n")
+
+    assert isinstance(passes, Imported)
+    assert isinstance(fails, Finding), fails
+
+
+def test_a_library_is_as_it_was_loaded(copy: Copy, library: Path) -> None:
+    """It is executed once, and what it has in it comes with it; the worker answers, not a fresh process."""
+    log = copy.root / "log"
+    script(library / "outer" / "other.py", f"open({str(log)!r}, 'a').write('executed\\n')\n")
+    module = (
+        "import outer.inner, outer.inner as again, email.mime.text, importlib, sys\nfrom outer import other, made\n"
+        "assert outer.inner is again is importlib.import_module('outer.inner') and outer.other is other\n"
+        "assert outer.__spec__.name == 'outer' and outer.made is made is sys.modules['outer.made']\n"
+        "assert outer.inner.__spec__.loader is not None and outer.__path__ and email.mime.text.MIMEText\n"
+    )
+    worker = started(copy, module)
+    for _ in range(200):
+        if log.read_text() == "executed\n" * 2:
+            break
+        time.sleep(0.01)
+
+    answer = worker.ask(_order(copy), 10)
+
+    assert isinstance(answer, dict)
+    assert answer.get("modules") == 2, answer
+    assert log.read_text() == "executed\n" * 2  # by the fresh process, and by the worker when it began
+
+
+def _order(copy: Copy) -> dict[str, object]:
+    (copy.root / "work").mkdir(exist_ok=True)
+    stage = Stage(copy.root / "stage", copy.root / "none")
+    return {
+        "root": str(stage.files),
+        "modules": ["pkg.module"],
+        "stand_ins": [],
+        "probes": [],
+        "watch": [],
+        "mark": str(stage.mark),
+        **{name: str(copy.root / name) for name in ("work", "said", "loaded", "bytecode")},
+    }
+
+
+def test_a_stand_in_makes_room_for_what_the_tree_has_itself(copy: Copy) -> None:
+    copy.stand_ins = ("kernelx",)
+    started(copy, "import kernelx\n")
+
+    copy.write("kernelx/__init__.py", "raise RuntimeError('broken')\n")
+
+    assert isinstance(copy.check("import kernelx\n"), Finding)
 
 
 MODULES = ("a", "b", "c", "d")
@@ -134,7 +266,8 @@ MODULES = ("a", "b", "c", "d")
 def _module(chance: random.Random, name: str) -> str:
     """A module that imports, has effects on others, and asks for what others have; it may well fail."""
     others = [other for other in MODULES if other != name]
-    upper = ["from __future__ import annotations"] * chance.randint(0, 1) + ["trace = []"]
+    upper = ["from __future__ import annotations"] * chance.randint(0, 1) + ["import sys", "trace = []"]
+    upper += [f"import {library}" for library in chance.sample(("wave", "xml.dom.minidom", "outer.inner"), chance.randint(0, 2))]
     upper += [f"import pkg.{other}" for other in chance.sample(others, chance.randint(0, 2))]
     if chance.random() < 0.3:
         upper.append(f"try:\n    from pkg.{chance.choice(others)} import Z\nexcept ImportError:\n    Z = 0")
@@ -150,6 +283,10 @@ def _module(chance: random.Random, name: str) -> str:
         body.append(f"Z = {chance.randint(0, 3)}")
     if chance.random() < 0.2:
         body.append(f"import pkg.{chance.choice(others)}")
+    if chance.random() < 0.3:
+        body.append(f"trace.append({chance.choice(('wave', 'xml.dom', 'outer', 'outer.other'))!r} in sys.modules)")
+    if chance.random() < 0.3:
+        body.append("trace.append(open(__file__[: __file__.rindex('/')] + '/data.txt').read())")
     if chance.random() < 0.1:
         body.append("assert f() > 0")
     if chance.random() < 0.05:
@@ -169,28 +306,38 @@ open(%r, "w").write(repr(seen))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_comes_to_the_same_state_as_a_fresh_process(copy: Copy, seed: int) -> None:
-    """The law, over modules that import in circles, write into one another and fail: the verdict, the order and all values."""
+def test_it_comes_to_the_same_state_as_a_fresh_process(copy: Copy, library: Path, seed: int) -> None:
+    """The law, over modules that import in circles, write into one another, read and fail: the verdict, the order and all values."""
+    assert library.is_dir()
     chance = random.Random(seed)
-    worker, copy.watch = started(copy), ("pkg.a", "pkg.b", "pkg.c")
+    worker, copy.watch = started(copy, "import wave, xml.dom.minidom, outer.inner\n"), ("pkg.a", "pkg.b", "pkg.c")
+    answered = 0
     seen = copy.root / "seen"
     probe = copy.write("../probe.py", PROBE % str(seen))
     stage = Stage(copy.root / "stage", copy.root / "none")
+    stage._put("pkg/data.txt", File(REGULAR, b""))
     texts = {name: _module(chance, name) for name in MODULES}
     outcomes = []
     for _ in range(12):
         texts[chance.choice(MODULES)] = _module(chance, name := chance.choice(MODULES)).replace(f"pkg.{name}", "pkg.d")
         for name, text in texts.items():
             stage._put(f"pkg/{name}.py", File(REGULAR, text.encode()))
-        states = []
-        for copy.warm in (worker, None):
-            seen.write_text("")
-            outcome = copy.check("import pkg.a, pkg.b\n", probes=[probe])
-            said = outcome if isinstance(outcome, Finding) else outcome.modules
-            states.append((said, seen.read_text()))
-        assert states[0] == states[1], texts
-        outcomes.append(type(states[0][0]))
-    assert int in outcomes
+        if chance.random() < 0.2:
+            stage._put("pkg/data.txt", File(REGULAR, str(chance.random()).encode()))
+        copy.write("pkg/module.py", "import pkg.a, pkg.b\n")
+        seen.write_text("")
+        answer = worker.ask({**_order(copy), "probes": [str(probe)], "watch": copy.watch}, 10)
+        passed = isinstance(answer, dict) and "failed" not in answer
+        state = seen.read_text()
+        copy.warm = None
+        outcome = copy.check("import pkg.a, pkg.b\n", probes=[probe])
+        if passed:
+            assert isinstance(outcome, Imported), (outcome, texts)
+            assert state == seen.read_text(), texts
+        answered += passed
+        outcomes.append(isinstance(outcome, Imported))
+    assert answered
+    assert answered >= sum(outcomes) - 1, "the worker has to be asked for something"
 
 
 def test_several_copies_of_one_run(copy: Copy, runs: Path) -> None:
@@ -252,6 +399,10 @@ def test_a_worker_that_dies_with_what_it_imports_is_missed_by_nobody(copy: Copy)
 
     assert isinstance(copy.check(DIES_ONCE.format(str(copy.root / "once"), "os.kill(os.getppid(), 9)")), Imported)
 
+    for _ in range(100):
+        if worker.is_there():
+            break
+        assert isinstance(copy.check(), Imported)  # the one that was killed may have been dying still
     wait_for(worker)
 
 
@@ -276,7 +427,7 @@ from pathlib import Path
 from pq.checks.warm import Warm
 from tests.checks.test_imports import Copy
 root = Path({root!r})
-copy = Copy(root, warm=Warm(Path({above!r}), "key", 60))
+copy = Copy(root, warm=Warm(Path({above!r}), "key", "same", 60))
 copy.check((root / "stage/files/pkg/module.py").read_text(), timeout=240)
 """
 
@@ -291,14 +442,14 @@ def test_what_hangs_in_it_is_ended_and_so_is_the_fresh_process(copy: Copy) -> No
     assert [is_gone(int(pid)) for pid in file.read_text().split()] == [True, True]
 
 
-def test_a_module_that_forks_has_one_answer_and_one_copy(copy: Copy) -> None:
+def test_a_module_that_forks_has_one_answer_and_no_copy(copy: Copy) -> None:
     worker = started(copy)
     forks = "import os\nos.fork()\n\n\ndef f():\n    pass\n"
 
     assert isinstance(copy.check(forks), Imported)
     assert isinstance(copy.check(forks), Imported)
 
-    assert len(pids(worker.folder)) == 2
+    assert len(pids(worker.folder)) == 1
 
 
 def test_no_copy_is_kept_of_a_process_with_threads(copy: Copy) -> None:
@@ -365,7 +516,7 @@ def test_two_at_once_get_their_own_answers(copy: Copy) -> None:
 
 
 def _import(root: Path, module: str) -> bool:
-    copy = Copy(root, warm=Warm(root / "worker", "key", 60), watch=(module,))
+    copy = Copy(root, warm=Warm(root / "worker", "key", "same", 60), watch=(module,))
     return isinstance(copy.check("", modules=[module]), Imported)
 
 
@@ -380,7 +531,7 @@ def test_it_ends_when_nobody_asks_and_when_its_folder_goes(copy: Copy) -> None:
     shutil.rmtree(worker.folder)
 
     assert all(is_gone(pid) or is_gone(pid) for pid in before)
-    copy.warm = Warm(worker.above, "key", 1)
+    copy.warm = Warm(worker.above, "key", "same", 1)
     started(copy)
     (idle,) = pids(worker.folder)
     assert is_gone(idle) or is_gone(idle) or is_gone(idle) or is_gone(idle)
@@ -422,7 +573,8 @@ def test_push_leaves_a_worker_and_the_next_one_asks_it(staying: tuple[World, Pat
     world.patch("change.patch", {"pkg/module.py": MODULE + b"import json\n"})
     assert world.pq("push").code == 0
     (first,) = folder.iterdir()
-    wait_for(Warm(folder, first.name, 60))
+    configuration, _, environment = first.name.partition("-")
+    wait_for(Warm(folder, configuration, environment, 60))
     assert world.pq("check").code == 0
     assert (first / "01").exists()
 

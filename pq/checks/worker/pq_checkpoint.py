@@ -27,8 +27,10 @@ _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
-Keep = Callable[[int, Callable[[], bool]], None]
-"""Keep a copy of this process, under a number that counts the copies of a run; it serves trees for which the function is true."""
+Keep = Callable[[int, "Watch"], None]
+"""Keep a copy of this process, under a number that counts the copies of a run; it serves trees for which the watch is `still` right."""
+_MOST = 9
+"""Copies of one run."""
 
 
 class Watch(importlib.abc.MetaPathFinder):
@@ -40,6 +42,7 @@ class Watch(importlib.abc.MetaPathFinder):
         self.keep = keep
         self.begun: dict[str, str] = {}
         self.kept = 0
+        self.open = _descriptors()
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         """Python's own spec, with another loader."""
@@ -54,6 +57,10 @@ class Watch(importlib.abc.MetaPathFinder):
         """Whether the tree of now would have been read and executed in the same way up to here."""
         same = all(text == upper_part(self.source(place) or "") for place, text in self.begun.items())
         return same and self.reading.holds()
+
+    def can_be_kept(self) -> bool:
+        """Whether a copy would be exact: this process has one thread, no file that it may read on in, and nobody else reads for it."""
+        return self.kept < _MOST and is_alone() and not self.reading.is_blind and _descriptors() <= self.open
 
     def source(self, place: str) -> str | None:
         """The text of a file; None where it can't be read."""
@@ -74,21 +81,25 @@ class Watched(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """As Python does, in two parts where the file has two."""
         watch, place = self.watch, os.path.abspath(self.path)
-        text = upper_part(watch.source(place) or "")
-        upper = _compiled(text, place) if text else None
+        whole = watch.source(place) or ""
+        text = upper_part(whole)
+        upper = _compiled(text, place) if text and _compiled(whole, place) else None
         if text is None or upper is None or not watch.reading.is_undisturbed():
             super().exec_module(module)
             return
         watch.reading.apart = upper
         watch.begun[place] = text
         exec(upper, module.__dict__)  # noqa: S102
-        if is_alone() and watch.reading.is_undisturbed():
+        if watch.can_be_kept() and watch.reading.is_undisturbed():
             watch.kept += 1
-            watch.keep(watch.kept, watch.still)
+            watch.keep(watch.kept, watch)
             importlib.invalidate_caches()  # this may be another process now, and another tree
         del watch.begun[place]
-        rest = (watch.source(place) or "")[len(text) :]
-        lower = compile("\n" * text.count("\n") + rest, place, "exec", upper.co_flags & _FUTURE, dont_inherit=True)
+        whole = watch.source(place) or ""
+        if _compiled(whole, place) is None:
+            os._exit(1)  # a process of its own would not have executed the upper part
+        rest = "\n" * text.count("\n") + whole[len(text) :]
+        lower = compile(rest, place, "exec", upper.co_flags & _FUTURE, dont_inherit=True)
         exec(lower, module.__dict__)  # noqa: S102
 
 
@@ -99,7 +110,7 @@ def upper_part(text: str) -> str | None:
 
 
 def _compiled(text: str, place: str) -> CodeType | None:
-    """The code of an upper part; None where it is no whole one, or where what it says of annotations would be lost."""
+    """The code of a file or of its upper part; None where it is no whole one, or where what it says of annotations would be lost."""
     try:
         code = compile(text, place, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -109,17 +120,18 @@ def _compiled(text: str, place: str) -> CodeType | None:
 
 def is_alone() -> bool:
     """Whether this process has one thread: a fork takes no other with it."""
-    try:
-        return len(os.listdir("/proc/self/task")) == 1
-    except FileNotFoundError:
-        import threading
-
-        return threading.active_count() == 1
+    return len(os.listdir("/proc/self/task")) == 1
 
 
-def watch(names: list[str], root: str, mark: str, keep: Keep) -> Watch:
-    """Have these modules watched from now on."""
-    reading = Reading(root, mark)
+def _descriptors() -> set[str]:
+    """What is open. A copy shares how far it was read."""
+    with os.scandir("/proc/self/fd") as entries:
+        return {entry.name for entry in entries if os.path.lexists(entry.path)}
+
+
+def watch(names: list[str], root: str, mark: str, keep: Keep, *own: str) -> Watch:
+    """Have these modules watched from now on; what is read below `own` is not the tree's."""
+    reading = Reading(root, mark, *own)
     finder = Watch(set(names), reading, keep)
     at = next((number for number, each in enumerate(sys.meta_path) if each is importlib.machinery.PathFinder), 0)
     sys.meta_path.insert(at, finder)

@@ -107,6 +107,14 @@ def stand_in(names: list[str]) -> list[str]:
     return sorted(_FINDER.names)
 
 
+def take_back(names: set[str]) -> None:
+    """Stand in no longer for what the tree has itself."""
+    _FINDER.names -= names
+    for loaded in [key for key, module in sys.modules.items() if isinstance(module, StandInModule)]:
+        if loaded.partition(".")[0] in names:
+            del sys.modules[loaded]
+
+
 def tops(root: str) -> set[str]:
     """The names that can be imported from root itself."""
     return {entry.partition(".")[0] for entry in os.listdir(root)}
@@ -148,7 +156,9 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
     """Import, look where the modules came from, run the probes: the answer."""
     root = os.path.realpath(order["root"])
     sys.path.insert(0, root)
-    stood_in = stand_in([name for name in order["stand_ins"] if name not in tops(root)])
+    names = tops(root)
+    take_back(names)
+    stood_in = stand_in([name for name in order["stand_ins"] if name not in names])
     for module in order["modules"]:
         try:
             importlib.import_module(module)

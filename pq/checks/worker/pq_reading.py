@@ -1,60 +1,85 @@
-"""What a run has read of the candidate tree so far. It would come to the same point with any tree in which that reads the same."""
+"""What a run has read so far. It would come to the same point with any tree in which that reads the same."""
 
 from __future__ import annotations
 
+import _thread
 import hashlib
 import os
+import stat
+import sys
 from types import CodeType
 from typing import Any
 
 Digest = bytes | None
 """Of a file's content; None for a file that is not there."""
 
+_STARTS = {"subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "pty.spawn", "sqlite3.connect"}
+"""Events behind which files are read by others, which nobody hears of."""
+_NO_FILES = ("/proc/", "/sys/", "/dev/")
+
 
 class Reading:
-    """Every file below root that was executed, imported or opened by this process, with what was in it then.
+    """Every file that was executed, imported or opened, with what was in it then, but for those of the interpreter and its packages.
 
-    `apart` is code that stands for a part of its file only; whoever executes it answers for that.
+    `apart` is code that stands for a part of its file only; whoever executes it answers for that. `is_blind`: others may have read, too.
     """
 
-    def __init__(self, root: str, mark: str) -> None:
+    def __init__(self, root: str, mark: str, *own: str) -> None:
         self.root = root
         self.mark = mark
         self.read: dict[str, Digest] = {}
         self.apart: CodeType | None = None
-        self._looks = False
+        self.is_blind = False
+        self._looking = 0
+        self._skipped = tuple(f"{place}{os.sep}" for place in {sys.prefix, sys.base_prefix, *own}) + _NO_FILES
         self.stamp = _stamp(mark)
-        self.names = _names(root)
+        self.shape = _shape(root)
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take note of what is about to be read: a hook of sys.addaudithook."""
-        if self._looks:
+        if self._looking == _thread.get_ident():
             return
         if event == "exec":
-            place = None if arguments[0] is self.apart else getattr(arguments[0], "co_filename", None)
-        elif event in {"open", "ctypes.dlopen"}:
-            place = arguments[0]
+            self._note(None if arguments[0] is self.apart else getattr(arguments[0], "co_filename", None))
+        elif event == "open":
+            if arguments[2] & os.O_ACCMODE != os.O_WRONLY:
+                self._note(arguments[0])
+        elif event == "ctypes.dlopen":
+            self._note(arguments[0])
         elif event == "import":
-            place = arguments[1]
-        else:
-            return
+            self._note(arguments[1])
+        elif event in _STARTS:
+            self.is_blind = True
+
+    def _note(self, place: object) -> None:
         if isinstance(place, bytes):
             place = os.fsdecode(place)
-        if isinstance(place, str) and place.startswith((self.root, ".")):
-            place = os.path.abspath(place)
-            if place.startswith(self.root + os.sep) and place not in self.read:
-                self.read[place] = _digest(self.look(place))
+        if not isinstance(place, str) or place.startswith(("<", *self._skipped)):
+            return
+        place = os.path.realpath(place)
+        if place not in self.read and not place.startswith(self._skipped):
+            self.read[place] = _digest(self.look(place))
 
     def look(self, place: str) -> bytes | None:
         """The content of a file, read without a note; None where there is none."""
-        self._looks = True
+        self._looking = _thread.get_ident()
         try:
+            if not stat.S_ISREG(os.stat(place).st_mode):
+                return None
             with open(place, "rb") as file:
                 return file.read()
         except OSError:
             return None
         finally:
-            self._looks = False
+            self._looking = 0
+
+    def fork(self) -> int:
+        """As os.fork, without a note."""
+        self._looking = _thread.get_ident()
+        try:
+            return os.fork()
+        finally:
+            self._looking = 0
 
     def is_undisturbed(self) -> bool:
         """Whether nobody has begun to write into the tree meanwhile: `mark` is taken away before that, and written anew behind it."""
@@ -62,9 +87,9 @@ class Reading:
 
     def holds(self) -> bool:
         """Whether the tree of now has the same files, and all that was read reads the same."""
-        same = self.names == _names(self.root) and all(_digest(self.look(place)) == was for place, was in self.read.items())
         self.stamp = _stamp(self.mark)
-        return same
+        same = self.shape == _shape(self.root) and all(_digest(self.look(place)) == was for place, was in self.read.items())
+        return same and self.is_undisturbed()
 
 
 def _digest(content: bytes | None) -> Digest:
@@ -79,17 +104,22 @@ def _stamp(mark: str) -> tuple[int, int] | None:
     return status.st_ino, status.st_mtime_ns
 
 
-def _names(root: str) -> bytes:
-    """A digest of the names and kinds of all files: whether one is there may have been asked without reading it."""
+def _shape(root: str) -> bytes:
+    """A digest of the names, kinds and modes of all files: these may have been asked for without reading one. Of a file that is not
+    Python it has whether it was written anew: other code than Python may have read it.
+    """
     found = hashlib.sha256()
     below = [root]
     while below:
-        folder = below.pop()
-        with os.scandir(folder) as entries:
+        with os.scandir(below.pop()) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
-                is_folder = entry.is_dir(follow_symlinks=False)
-                target = os.readlink(entry.path) if entry.is_symlink() else ""
-                found.update(os.fsencode(f"{entry.path}\0{is_folder}\0{target}\0"))
-                if is_folder:
+                status = entry.stat(follow_symlinks=False)
+                seen: tuple[object, ...] = (entry.path, status.st_mode)
+                if entry.is_symlink():
+                    seen += (os.readlink(entry.path),)
+                elif entry.is_dir():
                     below.append(entry.path)
+                elif not entry.name.endswith(".py"):
+                    seen += (status.st_ino, status.st_size, status.st_mtime_ns)
+                found.update(repr(seen).encode("utf-8", "surrogateescape"))
     return found.digest()

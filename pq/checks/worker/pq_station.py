@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import select
@@ -23,15 +22,13 @@ from typing import Any
 
 import pq_checkpoint
 import pq_imports
+import pq_libraries
 
 Order = dict[str, Any]
 _TICK = 1.0
-_POLL = 0.005
 _HANDSHAKE = 5.0
 """Seconds."""
 _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_SHORT_LIVED = ("PQ_", "GIT_", "_", "SHLVL", "PWD", "OLDPWD", "TERM", "WINDOWID", "SSH_", "LINES", "COLUMNS", "MAKE", "MFLAGS")
-"""Beginnings of the variables that differ from one command to the next, and that nothing imports by."""
 
 
 class Station:
@@ -80,11 +77,13 @@ class Station:
 class Run:
     """The imports of one tree, in a process of their own; in a copy that goes on, of another one."""
 
-    def __init__(self, order: Order, asking: socket.socket) -> None:
+    def __init__(self, order: Order, asking: socket.socket, libraries: pq_libraries.Libraries) -> None:
+        libraries.forget(pq_imports.tops(order["root"]))
         self.order = order
         self.asking = asking
         self.process = os.getpid()
-        self.watch = pq_checkpoint.watch(order["watch"], os.path.realpath(order["root"]), order["mark"], self.keep)
+        root, own = os.path.realpath(order["root"]), (order["bytecode"], order["work"])
+        self.watch = pq_checkpoint.watch(order["watch"], root, order["mark"], self.keep, *own)
 
     def carry_out(self) -> None:
         """Import the tree, answer, and end."""
@@ -94,18 +93,18 @@ class Run:
                 self.asking.sendall(reply + b"\n")
         os._exit(0)
 
-    def keep(self, number: int, still: Callable[[], bool]) -> None:
+    def keep(self, number: int, watch: pq_checkpoint.Watch) -> None:
         """Leave a copy behind that waits at this point, and go on; returns in the copy's forks, too."""
         if os.getpid() != self.process:
             return
         ready, say = os.pipe()
         try:
-            process = os.fork()
+            process = watch.reading.fork()
         except OSError:  # no memory, or too many processes: it goes without
             process = -1
         if not process:
             os.close(ready)
-            self._wait(number, still, say)
+            self._wait(number, watch.still, say)
             return
         os.close(say)
         os.read(ready, 1)  # by then it has left this group, which ends with this process
@@ -133,14 +132,14 @@ class Run:
 def stay(order: Order) -> None:
     """Load the modules of the file `preload`, and carry out orders: one process each, and one more for each copy."""
     _be_silent()
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lock or a pipe that the user's shell has open
     station = Station(order["folder"], "00", order["idle"])
     before = dict(os.environ)
     os.environ.update(dict.fromkeys(_POOLS, "1"))  # a pool of threads would not be there in a fork
     pq_imports.stand_in(order["stand_ins"])
     with open(order["preload"], encoding="utf-8", errors="surrogateescape") as file:
-        for name in file.read().split():
-            with contextlib.suppress(BaseException):
-                importlib.import_module(name)
+        libraries = pq_libraries.Libraries()
+        libraries.load(file.read().split())
     os.environ.clear()
     os.environ.update(before)
     if not pq_checkpoint.is_alone():
@@ -149,7 +148,7 @@ def stay(order: Order) -> None:
         os._exit(0)
     gc.collect()
     gc.freeze()
-    Run(*station.serve(lambda _: True)).carry_out()
+    Run(*station.serve(lambda _: True), libraries).carry_out()
 
 
 def _be_silent() -> None:
@@ -184,8 +183,6 @@ def _become(order: Order, asking: socket.socket) -> socket.socket:
         os.close(said)
         os.chdir(order["work"])
         sys.pycache_prefix = order["bytecode"]
-        os.environ.clear()
-        os.environ.update(order["environment"])
         return socket.socket(fileno=os.dup(asking.fileno()))
     except BaseException:  # this must not wait for orders, too
         os._exit(1)
@@ -195,9 +192,9 @@ def _supervise(process: int, asking: socket.socket) -> None:
     """Until the process ends, or nobody waits for its answer: then it is ended, with all that it started."""
     with contextlib.suppress(OSError):
         os.setpgid(process, process)
-    while os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if select.select([asking], [], [], _POLL)[0]:
-            break
+    ended = os.pidfd_open(process)
+    select.select([asking.fileno(), ended], [], [])
+    os.close(ended)
     with contextlib.suppress(OSError):
         os.killpg(process, signal.SIGKILL)
     os.waitpid(process, 0)
@@ -207,5 +204,4 @@ def _supervise(process: int, asking: socket.socket) -> None:
 
 def _fixed(order: Order) -> tuple[object, ...]:
     """What of an order a run that has begun can't take anew."""
-    variables = {name: value for name, value in order["environment"].items() if not name.startswith(_SHORT_LIVED)}
-    return order["root"], order["modules"], order["stand_ins"], variables
+    return order["root"], order["modules"], order["stand_ins"]
