@@ -33,9 +33,17 @@ class CheckConfig:
     idle: int = 900
     off: tuple[str, ...] = ()
 
-    def inside(self, path: str) -> str:
-        """A path of the tree as it is below the root of its packages; one that is not there stays as it is."""
-        return path if self.root in ("", ".") else path.removeprefix(f"{self.root}/")
+    def inside(self, path: str) -> str | None:
+        """A path of the tree as it is below the root of its packages; None for one that is elsewhere."""
+        if self.root in ("", "."):
+            return path
+        inside = path.removeprefix(f"{self.root}/")
+        return inside if inside != path else None
+
+    def module(self, path: str) -> str:
+        """The name that a Python file of the tree is imported by; of one outside of the root, what it would be at it."""
+        inside = self.inside(path)
+        return (path if inside is None else inside).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     def outside(self, path: str) -> str:
         """A path below that root as it is in the tree."""

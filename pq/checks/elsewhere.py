@@ -14,8 +14,8 @@ from pq.checks.names import Modules
 from pq.checks.sources import Source
 from pq.core.lines import split_lines
 
-_TOP = re.compile(rb"[A-Za-z_]|[ \t]+\w+(?: as \w+)?,?[ \t]*(?:#.*)?$")
-"""A line that may bind a name of its module: one that is not indented, or an entry of a list of imports."""
+_TOP = re.compile(rb"(?: {0,4}|\t)\S|[ \t]+[\w, ]+\s*(?:#.*)?$")
+"""A line that may bind a name of its module: at the margin, in an `if` or a `try` there, or an entry of a list of imports."""
 
 
 def findings(changed: Mapping[str, bytes | None], modules: Modules, before: Modules) -> Iterator[Finding]:
@@ -28,8 +28,10 @@ def findings(changed: Mapping[str, bytes | None], modules: Modules, before: Modu
             continue
         content = modules.read(path) or b""
         if any(_may_ask(content, module, lost) for module, lost in gone.items()):
-            package = path.rpartition("/")[0].replace("/", ".")
-            yield from names.findings(Source(path, (content,), content), modules, before, package=package)
+            source, package = Source(path, (), content), path.rpartition("/")[0].replace("/", ".")
+            had = {(each.code, each.reason) for each in names.findings(source, before, before, package=package)}
+            found = names.findings(source, modules, modules, package=package)
+            yield from (each for each in found if (each.code, each.reason) not in had)
 
 
 def _lost(old: bytes | None, new: bytes | None) -> frozenset[str]:
@@ -42,10 +44,12 @@ def _lost(old: bytes | None, new: bytes | None) -> frozenset[str]:
     if not any(_TOP.match(line) for line in removed):
         return frozenset()
     had, has = names.defined(old), names.defined(new)
-    return had - has if had is not None and has is not None else frozenset()
+    if had is None or has is None:
+        return frozenset("*" if had is None and has is not None else ())
+    return had - has
 
 
 def _may_ask(content: bytes, path: str, lost: Iterable[str]) -> bool:
-    """Whether a file names a module and something that this lost."""
-    module = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2].encode()
-    return b"import" in content and module in content and any(name == "*" or name.encode() in content for name in lost)
+    """Whether a file names something that a module lost, or the module."""
+    module = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
+    return b"import" in content and any((module if name == "*" else name).encode() in content for name in lost)

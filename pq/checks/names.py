@@ -38,6 +38,8 @@ class Modules(Protocol):
 
 
 _SHOWN = 3
+_ANYTHING = re.compile(rb"globals\(\)|sys\.modules\[__name__\]")
+"""A module with one of these may have any name."""
 _COMPILED = (".so", ".pyd", ".pyx")
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
@@ -75,7 +77,7 @@ def findings(source: Source, modules: Modules, before: Modules, *, package: str)
     had = {
         each.key
         for content, old in olds
-        for each in (*_flakes(old, source.path, unresolved(content)), *_missing(old, before, package))
+        for each in (*_flakes(old, source.path, unresolved(content, *_annotated(old))), *_missing(old, before, package))
     }
     new = (each for each in sorted(found, key=lambda each: (each.line, each.column)) if each.key not in had)
     return [
@@ -110,9 +112,9 @@ class _Fault:
 
 def _undefined(source: Source) -> Iterator[_Fault]:
     """The names of a file that nothing defines. pyflakes knows; it is asked only where Python's own tables leave a new name open."""
-    left = unresolved(source.after)
-    if left and len(source.before) == 1:
-        left -= unresolved(source.before[0])
+    known = unresolved(source.after)
+    left = known - unresolved(source.before[0]) if len(source.before) == 1 else known
+    left = left | (unresolved(source.after, *_annotated(source)) - known)
     yield from _flakes(source, source.path, left)
 
 
@@ -128,18 +130,34 @@ def _flakes(source: Source, path: str, left: set[str]) -> Iterator[_Fault]:
             yield _Fault("undefined-name", f"name {each.message_args[0]} is not defined", each.lineno, each.col)
 
 
-def unresolved(content: bytes) -> set[str]:
-    """The names that a file takes from its module or from Python, and neither has; some of a file with a star import are there all the same."""
+def _annotated(source: Source) -> Iterator[str]:
+    """The names in annotations that changed. Python's tables do not have those of a file that puts their evaluation off."""
+    for node in source.touched():
+        for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            yield from (each.id for each in ast.walk(part) if isinstance(each, ast.Name)) if part is not None else ()
+
+
+def unresolved(content: bytes, *more: str) -> set[str]:
+    """The names that a file takes from its module or from Python (these, `more`, too), and neither has; some of a file with a star
+    import are there all the same.
+    """
+    used, own = _tables(content)
+    return {*used, *more} - own - _ALWAYS if own is not None else set()
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(content: bytes) -> tuple[frozenset[str], frozenset[str] | None]:
+    """The names that a file takes from its module or from Python, and those that its module has; None where it does not compile."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            top = symtable.symtable(content.decode("utf-8", "surrogateescape"), "", "exec")
+            top = symtable.symtable(content, "", "exec")  # type: ignore[arg-type]  # bytes may say how they are encoded
     except (SyntaxError, ValueError, RecursionError):
-        return set()
+        return frozenset(), None
     own = {
         symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
     }
-    used: set[str] = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    used = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
     below = list(top.get_children())
     while below:
         table = below.pop()
@@ -147,7 +165,7 @@ def unresolved(content: bytes) -> set[str]:
         for symbol in table.get_symbols():
             if symbol.is_global():
                 (own if symbol.is_declared_global() and symbol.is_assigned() else used).add(symbol.get_name())
-    return used - own - _ALWAYS
+    return frozenset(used), frozenset(own)
 
 
 def _missing(source: Source, modules: Modules, package: str, before: Modules | None = None) -> Iterator[_Fault]:
@@ -163,7 +181,11 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
         names = _names_of(use.module, path, modules)
         if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
             continue
-        if (use.name == "*" and path is not None) or _is_compiled(use, modules):
+        if (
+            (use.name == "*" and path is not None)
+            or _is_compiled(use, modules)
+            or (use.asked and _is_hidden(use.module, modules))
+        ):
             continue
         if names or path is not None:
             yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column, use.name)
@@ -176,7 +198,7 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
 def _uses(source: Source, package: str) -> Iterator[_Use]:
     """The names that a file takes from modules, except where it is ready for their absence; what it asks of them only where it changed."""
     guarded = set(_guarded(source))
-    aliases: dict[str, str] = {}
+    aliases: dict[str, set[str]] = {}
     for node in source.statements:
         if id(node) in guarded:
             continue
@@ -184,26 +206,27 @@ def _uses(source: Source, package: str) -> Iterator[_Use]:
             case ast.ImportFrom(module=name, level=level, names=given):
                 origin = _absolute(name, level, package)
                 for each in given if origin is not None else ():
-                    yield _Use(origin or "", each.name, node.lineno, node.col_offset)
+                    yield _Use(origin or "", each.name, each.lineno, each.col_offset)
                     if each.name != "*":
-                        aliases[each.asname or each.name] = f"{origin}.{each.name}"
+                        aliases.setdefault(each.asname or each.name, set()).add(f"{origin}.{each.name}")
             case ast.Import(names=given):
                 for each in given:
-                    above, _, last = each.name.rpartition(".")
-                    if above:
-                        yield _Use(above, last, node.lineno, node.col_offset)
-                    if each.asname:
-                        aliases[each.asname] = each.name
+                    if "." in each.name:
+                        yield _Use(each.name, "*", each.lineno, each.col_offset)
+                    aliases.setdefault(each.asname or each.name.partition(".")[0], set()).update(
+                        [each.name] if each.asname else ()
+                    )
     asked = [
         node
         for node in source.touched()
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and len(aliases.get(node.value.id, ())) == 1
     ]
     rebound = _rebound(source) if asked else set()
     for node in asked:
         alias = node.value.id if isinstance(node.value, ast.Name) else ""
         if isinstance(node.ctx, ast.Load) and alias not in rebound and id(node) not in guarded:
-            yield _Use(aliases[alias], node.attr, node.lineno, node.col_offset, asked=True)
+            (module,) = aliases[alias]
+            yield _Use(module, node.attr, node.lineno, node.col_offset, asked=True)
 
 
 def _rebound(source: Source) -> set[str]:
@@ -226,6 +249,13 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.ExceptHandler(name=str(name)):
             yield name
+
+
+def _is_hidden(module: str, modules: Modules) -> bool:
+    """Whether a package has something of its own that is called as a module in it: that may be what was imported."""
+    package, _, last = module.rpartition(".")
+    names = _names_of(package, _path(package, modules), modules) if package else frozenset()
+    return names is None or last in names
 
 
 def _is_compiled(use: _Use, modules: Modules) -> bool:
@@ -271,7 +301,7 @@ def _names_of(module: str, path: str | None, modules: Modules) -> frozenset[str]
 @functools.lru_cache(maxsize=1000)
 def defined(content: bytes) -> frozenset[str] | None:
     """The names that a module has at its top; None where that can't be told."""
-    tree = surroundings.parse(content)
+    tree = surroundings.parse(content) if not _ANYTHING.search(content) else None
     if tree is None:
         return None
     found = set(_OF_EVERY_MODULE)
@@ -287,7 +317,7 @@ def defined(content: bytes) -> frozenset[str] | None:
                 found |= {each.asname or each.name.partition(".")[0] for each in given}
             case ast.Name(id=name, ctx=ast.Store()):
                 found.add(name)
-            case ast.Call(func=ast.Name(id="globals" | "setattr" | "exec")):
+            case ast.Call(func=ast.Name(id="setattr" | "exec")):
                 return None
             case ast.Global(names=given):
                 found |= set(given)

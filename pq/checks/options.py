@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from pq.core import surroundings
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (ast.ClassDef, *_FUNCTIONS)
+_MAKES = re.compile(r"[Pp]arser$|group$")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _Branches = tuple[tuple[int, int], ...]
 """The statements, by line, that something stands in an alternative of, and in which."""
@@ -36,7 +38,7 @@ class _Option:
 def repeated(source: Source) -> Iterator[Oddity]:
     """The options that a parser gets twice, where the file adds one in a changed line."""
     tree = source.tree
-    if tree is None or not any(_adds_an_option(node) for node in source.touched()):
+    if tree is None or b"conflict_handler" in source.after or not any(_adds_an_option(node) for node in source.touched()):
         return
     scopes = dict(_scopes(tree))
     told: set[tuple[str, int]] = set()
@@ -44,9 +46,10 @@ def repeated(source: Source) -> Iterator[Oddity]:
         added: dict[tuple[str, str], list[_Option]] = {}
         for option in _options(name, scope, scopes, ()):
             others = added.setdefault((option.parser, option.text), [])
-            if any(not option.excludes(other) for other in others) and (option.text, option.line) not in told:
+            second = next((other for other in others if other.line != option.line and not option.excludes(other)), None)
+            if second is not None and (option.text, option.line) not in told:
                 told.add((option.text, option.line))
-                reason = f"option {option.text} is added twice in {name or 'the module'}, first in line {others[0].line}"
+                reason = f"option {option.text} is added twice in {name or 'the module'}, first in line {second.line}"
                 yield Oddity("option-twice", (option.text,), option.line, reason)
             others.append(option)
 
@@ -60,9 +63,12 @@ def _options(
 ) -> Iterator[_Option]:
     """The options that a function adds, itself or by functions of the file that it hands a parser to."""
     parsers: dict[str, str] = {}
+    made: set[str] = set()
     for node, branches in _own(getattr(scope, "body", ()), ()):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call):
             parsers[node.targets[0].id] = _parser_of(node.value, parsers, node.lineno)
+            if _MAKES.search(surroundings.callee(node.value.func)):
+                made.add(node.targets[0].id)
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
@@ -72,9 +78,9 @@ def _options(
                     yield _Option(parser or parsers.get(owner, owner), text, node.lineno, branches)
             continue
         called = _called(node.func, name, scopes)
-        handed = next(
-            (surroundings.words(given) for given in node.args if isinstance(given, ast.Name) and "pars" in given.id), None
-        )
+        values = (*node.args, *(keyword.value for keyword in node.keywords))
+        names = (given.id for given in values if isinstance(given, ast.Name))
+        handed = next((each for each in names if "pars" in each or "group" in each or each in made), None)
         if handed and called is not None and called not in inside:
             for option in _options(called, scopes[called], scopes, (*inside, called), parsers.get(handed, handed)):
                 yield _Option(option.parser, option.text, option.line, branches + option.branches)

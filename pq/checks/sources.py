@@ -67,16 +67,14 @@ class Source:
 
     def touched(self) -> Iterator[ast.AST]:
         """The nodes of all statements with a changed line, the statements among them; not what stands in blocks without one."""
-        yield from self._below(self.tree) if self.tree is not None else ()
-
-    def _below(self, node: ast.AST) -> Iterator[ast.AST]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
-                if isinstance(child, ast.match_case) or self.touches(child):
-                    yield child
-                    yield from self._below(child)
-            else:
-                yield from ast.walk(child)
+        below = _children(self.tree) if self.tree is not None else []
+        while below:  # a chain of branches may nest deeper than Python's limit
+            node = below.pop()
+            if not isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
+                yield from ast.walk(node)
+            elif isinstance(node, ast.match_case) or self.touches(node):
+                yield node
+                below += _children(node)
 
     def line(self, number: int) -> str:
         """A line of it, from 1."""
@@ -103,10 +101,22 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All statements below a node, however deep, outer ones first; no expression is looked into."""
-    for block in blocks(node):
-        for each in block:
-            yield each
-            yield from statements(each)
+    below = _inner(node)
+    while below:
+        each = below.pop()
+        yield each
+        below += _inner(each)
+
+
+def _inner(node: ast.AST) -> list[ast.AST]:
+    """The statements in the blocks of a node, the last first."""
+    found: list[ast.AST] = [each for block in blocks(node) for each in block]
+    return found[::-1]
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The children of a node, the last first."""
+    return list(ast.iter_child_nodes(node))[::-1]
 
 
 def span(node: ast.AST) -> tuple[int, int]:

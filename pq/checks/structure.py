@@ -21,6 +21,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (ast.ClassDef, *_FUNCTIONS)
 _ALTERNATIVES = {"setter", "getter", "deleter", "overload", "register", "dispatch", "typing"}
 """Decorators of definitions that have the same name on purpose."""
+_KEEPING = {"wraps", "lru_cache", "no_grad", "inference_mode", "compile", "jit", "fixture", "dataclass"}
+"""Decorators with arguments that leave the definition where it is."""
 
 
 def findings(source: Source) -> list[Finding]:
@@ -70,8 +72,7 @@ def _repeated_definitions(scope: ast.AST, _: Source) -> Iterator[Oddity]:
 def _defined(node: ast.stmt, scope: ast.AST) -> tuple[str, str] | None:
     match node:
         case ast.FunctionDef(name=name, decorator_list=decorators) | ast.AsyncFunctionDef(name=name, decorator_list=decorators):
-            words = {part for each in decorators for part in surroundings.words(each).replace("(", ".").split(".")}
-            return None if words & _ALTERNATIVES or name == "_" else ("def", name)
+            return None if name == "_" or any(map(_registers, decorators)) else ("def", name)
         case ast.ClassDef(name=name):
             return ("class", name)
         case ast.AnnAssign(target=ast.Name(id=name)) if isinstance(scope, ast.ClassDef):
@@ -79,6 +80,12 @@ def _defined(node: ast.stmt, scope: ast.AST) -> tuple[str, str] | None:
         case ast.Assign(targets=[ast.Name(id=name)]) if isinstance(scope, ast.ClassDef) and _is_enum(scope):
             return ("member", name)
     return None
+
+
+def _registers(decorator: ast.expr) -> bool:
+    """Whether a decorator may hand the definition on to others, so that its name is not what it is found by."""
+    words = set(surroundings.words(decorator).replace("(", ".").split("."))
+    return bool(words & _ALTERNATIVES) or (isinstance(decorator, ast.Call) and not words & _KEEPING)
 
 
 def _is_enum(scope: ast.ClassDef) -> bool:

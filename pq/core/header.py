@@ -16,6 +16,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pq.core.rules import CODES
+
 _ENVELOPE = re.compile(rb"From (?:[0-9a-f]{7,64}|\S+@\S+) +\w{3} \w{3} +\d+ \d+:\d+:\d+ \d{4}[^\n]*\n")
 _TELLING = ("From", "Author", "Date", "Subject", "Description")
 _TELLING_FIELDS = tuple(f"{name}:".encode() for name in _TELLING)
@@ -68,9 +70,9 @@ def read(header: bytes) -> Description:
 
 
 def allowed(header: bytes) -> frozenset[str]:
-    """The codes of the rules that a patch says do not hold for it: `Pq-Allow: unreachable, key-twice`."""
+    """The codes of the rules that a patch says do not hold for it: `Pq-Allow: unreachable, key-twice`. Others can't be switched off."""
     said = b",".join(_ALLOW.findall(header)).decode("utf-8", "replace")
-    return frozenset(code.strip() for code in said.split(",") if code.strip())
+    return frozenset(code.strip() for code in said.split(",")) & frozenset(CODES)
 
 
 def with_trailers(header: bytes, lines: Sequence[str]) -> bytes:

@@ -64,7 +64,8 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[Definition, int]]:
         for child in ast.iter_child_nodes(node):
             inner = f"{scope}.{child.name}".strip(".") if isinstance(child, _SCOPES) else scope
             is_top = isinstance(node, (ast.Module, ast.ClassDef))
-            for what, line in (*_of(child, scope, is_top=is_top), *_registered(child)):
+            is_head = isinstance(child, ast.If) and not (isinstance(node, ast.If) and node.orelse == [child])
+            for what, line in (*_of(child, scope, is_top=is_top), *_registered(child), *(_branches(child) if is_head else ())):
                 yield Definition(scope, what), line
             below.append((child, inner))
 
@@ -89,12 +90,19 @@ def _of(node: ast.AST, scope: str, *, is_top: bool) -> Iterator[tuple[str, int]]
             for keyword in keywords:
                 if keyword.arg is not None:
                     yield f"{keyword.arg}= of {surroundings.callee(func)}({surroundings.words(word)})", keyword.lineno
-        case ast.If(orelse=[ast.If(test=test)]):
-            yield f"elif {surroundings.words(test)}", test.lineno
         case ast.Match(subject=subject, cases=cases):
             for case in cases:
                 if case.guard is None:
                     yield f"case {surroundings.words(case.pattern)} of {surroundings.words(subject)}", case.pattern.lineno
+
+
+def _branches(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """The `elif`s of a chain that begins with this `if`."""
+    first = surroundings.words(node.test) if isinstance(node, ast.If) else ""
+    while isinstance(node, ast.If) and len(node.orelse) == 1:
+        node = node.orelse[0]
+        if isinstance(node, ast.If):
+            yield f"elif {surroundings.words(node.test)} of if {first}", node.test.lineno
 
 
 def _registered(node: ast.AST) -> Iterator[tuple[str, int]]:

@@ -1,11 +1,14 @@
-"""What the shipped `hooks/pre-apply` does: syntax of every changed file, then the imports and probes of the final tree."""
+"""What the shipped `hooks/pre-apply` does: syntax, structure and names of every changed file, what patches expect, then the imports and
+probes of the final tree.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import platformdirs
@@ -23,7 +26,7 @@ from pq.core import header, patch_reader, scope
 from pq.core.lines import split_lines
 from pq.core.patch import Hunk, Patch
 from pq.core.rules import CODES
-from pq.core.series import Pin
+from pq.core.series import Pin, Series
 from pq.core.tree import File
 from pq.errors import NotChecked, PqError
 from pq.queue import CheckConfig, Queue
@@ -59,6 +62,7 @@ class _Modules:
     objects: Objects
     tree: str
     check: CheckConfig
+    overlay: Path
 
     def id(self, path: str) -> str | None:
         """What tells one content from another."""
@@ -66,9 +70,10 @@ class _Modules:
         return node[1] if node is not None and (node[0] == FOLDER) == path.endswith("/") else None
 
     def files(self) -> Iterable[str]:
-        """The paths of all files."""
-        every = self.objects.difference(self.objects.write("tree", b""), self.tree)
-        return (inside for path in every if self.check.outside(inside := self.check.inside(path)) == path)
+        """The paths of all files, compiled ones included."""
+        compiled = (place.relative_to(self.overlay).as_posix() for place in self.overlay.rglob("*") if place.is_file())
+        every = (*self.objects.difference(self.objects.write("tree", b""), self.tree), *compiled)
+        return (inside for path in every if (inside := self.check.inside(path)) is not None)
 
     def read(self, path: str) -> bytes | None:
         """The content of a file."""
@@ -116,7 +121,7 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
     return environment.ask(environment.python_in(folder), timeout=check.timeout)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checker:
     """Runs the checks of one queue. `folder` is where the staged copy lies; `overlay` holds a release's compiled libraries.
 
@@ -131,6 +136,7 @@ class Checker:
     environment: Mapping[str, str]
     daemon: bool
     progress: Callable[[str], None]
+    _read: dict[str, Patch | None] = field(default_factory=dict, compare=False)
 
     def judge(self, asked: Sequence[Asked]) -> Verdict:
         """Check the patches of a push, cheap checks first; the dear ones only where the cheap ones pass."""
@@ -168,16 +174,17 @@ class Checker:
         return syntax.new_findings(sources, lambda number: self._before(changed[number]), self.python)
 
     def _meaning(self, changed: _Changed, last: str) -> Iterator[Finding]:
-        """What a patch newly brings into a file that compiles, but is not meant: in its structure, and in its names.
-
-        Modules are looked for in the last tree, which alone is ever imported: a later patch may bring one.
-        """
+        """What a patch newly brings into a file that compiles, but is not meant: in its structure, and in its names."""
         if set(CODES) <= set(self.queue.config.check.off):
             return
         source = Source(changed.path, self._before(changed), self.objects.read(changed.new[1]))
         yield from structure.findings(source)
-        package = self.queue.config.check.inside(changed.path).rpartition("/")[0].replace("/", ".")
-        yield from names.findings(source, self._modules(last), self._modules(changed.asked.before), package=package)
+        module = self.queue.config.check.module(changed.path)
+        package = module if changed.path.endswith("/__init__.py") else module.rpartition(".")[0]
+        asked = changed.asked
+        yield from self._lasting(
+            asked, last, lambda now: names.findings(source, self._modules(now), self._modules(asked.before), package=package)
+        )
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
         """What a patch says of the tree that it makes, and does not hold."""
@@ -192,11 +199,20 @@ class Checker:
         if {"no-name", "no-module"} <= set(check.off):
             return
         changed = {
-            check.inside(path): None if new is None else self.objects.read(new[1])
+            inside: None if new is None else self.objects.read(new[1])
             for path, (_, new) in self.objects.difference(asked.before, asked.after).items()
-            if path.endswith(".py") and check.outside(check.inside(path)) == path
+            if path.endswith(".py") and (inside := check.inside(path)) is not None
         }
-        yield from elsewhere.findings(changed, self._modules(last), self._modules(asked.before))
+        yield from self._lasting(
+            asked, last, lambda now: elsewhere.findings(changed, self._modules(now), self._modules(asked.before))
+        )
+
+    @staticmethod
+    def _lasting(asked: Asked, last: str, find: Callable[[str], Iterable[Finding]]) -> Iterator[Finding]:
+        """What is found in the last tree, which alone is ever imported; it is a patch's fault if it is so in the patch's own tree, too."""
+        found = list(find(last))
+        own = {(each.code, each.path, each.reason) for each in find(asked.after)} if found and asked.after != last else None
+        yield from (each for each in found if own is None or (each.code, each.path, each.reason) in own)
 
     def _is_off(self, asked: Asked, finding: Finding) -> bool:
         """Whether the queue, or the patch, says that a rule does not hold."""
@@ -211,15 +227,20 @@ class Checker:
 
     def _patch(self, name: str) -> Patch | None:
         """What a patch says as the series applies it; None where that can't be read, as of one that is checked under another series."""
-        try:
-            entry = self.queue.read_series().entry(name)
-            read = patch_reader.read(self.queue.read_patch(name), file=name, strip=entry.strip)
-        except PqError:
-            return None
-        return read.reversed() if entry.reverse else read
+        if name not in self._read:
+            self._read[name] = None
+            with contextlib.suppress(PqError):
+                entry = self._series.entry(name)
+                read = patch_reader.read(self.queue.read_patch(name), file=name, strip=entry.strip)
+                self._read[name] = read.reversed() if entry.reverse else read
+        return self._read[name]
+
+    @cached_property
+    def _series(self) -> Series:
+        return self.queue.read_series()
 
     def _modules(self, tree: str) -> _Modules:
-        return _Modules(self.objects, tree, self.queue.config.check)
+        return _Modules(self.objects, tree, self.queue.config.check, self.overlay)
 
     def _before(self, changed: _Changed) -> Sequence[bytes]:
         """What was in a file before; of a new one, what is in those that went, since it may be one of them under another name."""
@@ -252,9 +273,11 @@ class Checker:
     def _watched(self, asked: Asked) -> tuple[str, ...]:
         """The modules that are imported, and those of the patch: it is the one that is worked on."""
         check = self.queue.config.check
-        changed = (check.inside(path) for path, (_, new) in self.objects.difference(asked.before, asked.after).items() if new)
-        files = itertools.islice((path for path in changed if path.endswith(".py")), _WATCHED)
-        return (*check.modules, *(path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in files))
+        changed = (path for path, (_, new) in self.objects.difference(asked.before, asked.after).items() if new)
+        return (
+            *check.modules,
+            *map(check.module, itertools.islice((path for path in changed if path.endswith(".py")), _WATCHED)),
+        )
 
     def _warm(self) -> Warm | None:
         """The worker that stays, where there may be one."""

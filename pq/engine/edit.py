@@ -197,8 +197,7 @@ def expect(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
     touched = []
     for path, (old, new) in objects.difference(layer.before, layer.tree).items():
         if new is not None and path.endswith(".py"):
-            inside = workspace.queue.config.check.inside(path)
-            module = inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            module = workspace.queue.config.check.module(path)
             before = objects.read(old[1]) if old is not None else None
             touched.append(expectations.Touched(module, before, objects.read(new[1])))
     made = expectations.made_of(touched)

@@ -213,7 +213,8 @@ def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) 
             reasons[patch].append(reason)
         elif word == "finding" and patch in findings:
             with contextlib.suppress(ValueError):
-                findings[patch].append({"patch": patch, **json.loads(reason)})
+                found = json.loads(reason)
+                findings[patch] += [{**found, "patch": patch}] if isinstance(found, dict) else []
     for patch, lines in reasons.items():
         if lines:
             return events.Rejected(patch, tuple(lines), tuple(findings[patch]))

@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[Case, str, str]] = {
     "B1-slid": (BETWEEN, "does not apply", "plain async-def"),
     "B2-method": (METHOD, "def mine stands in ", "nested-class decorator-between async-def"),
     "B2-method-unknown": (METHOD, "[defined-twice]", "nested-class decorator-between async-def"),
-    "B2-branch": (BRANCH, "elif b == 3 stands in ", "nested-class tabs match"),
+    "B2-branch": (BRANCH, "elif b == 3 of if b == 1 stands in ", "nested-class tabs match"),
     "B2-branch-unknown": (BRANCH, "[branch-twice]", "async-def form-feed decorator-between"),
     "B2-arm": (ARM, "does not apply", "plain"),
     "B2-arm-unknown": (ARM, "[branch-twice]", "plain"),

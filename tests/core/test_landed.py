@@ -97,7 +97,7 @@ ADDED: dict[str, tuple[tuple[str, str], tuple[str, str], str]] = {
     "branch": (
         ("        else:\n", "        elif b == 3:\n            return mine\n        else:\n"),
         ("        elif b == 2:\n", "        elif b == 3:\n            return ours\n        elif b == 2:\n"),
-        "elif b == 3 stands in A.second already",
+        "elif b == 3 of if b == 1 stands in A.second already",
     ),
     "option": (
         ('    parser.add_argument("--delta"', '    parser.add_argument("--mine", type=int)\n    parser.add_argument("--delta"'),
