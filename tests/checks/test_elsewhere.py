@@ -8,11 +8,12 @@ from tests.conftest import World
 from tests.laws import nothing_changed
 
 FILES = {
-    "pkg/__init__.py": b"",
+    "pkg/__init__.py": b"try:\n    Here = 1\nfinally:\n    pass\n",
     "pkg/there.py": b"import os\nfrom pkg.base import (\n    deep,\n    flat,\n)\n\n\ndef used(): pass\n\n\nclass Kept:\n    def used(self): pass\n",
     "pkg/base.py": b"deep = 1\nflat = 2\n",
     "pkg/user.py": b"from pkg.there import Kept, used, deep, os\n",
     "pkg/ready.py": b"try:\n    from pkg.there import used, deep\nexcept ImportError:\n    used = None\n",
+    "pkg/sub/near.py": b"from .. import Here\n",
     "pkg/sub/below.py": b"def late():\n    from ..there import used\n",
     "pkg/broken.py": b"from pkg.there import gone_long_ago\n",
 }
@@ -37,6 +38,7 @@ CASES: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
     "a function": (_changed("def used(): pass", "def other(): pass"), ["pkg/user.py:1", "pkg/sub/below.py:2"], "no used"),
     "what it imports from elsewhere": (_changed("    deep,\n", ""), ["pkg/user.py:1"], "no deep"),
     "a module that it imports": (_changed("import os\n", ""), ["pkg/user.py:1"], "no os"),
+    "what a package has": ({"pkg/__init__.py": b""}, ["pkg/sub/near.py:1"], "no Here"),
     "the module": (
         {"pkg/there.py": None},
         ["pkg/user.py:1", "pkg/sub/below.py:2", "pkg/broken.py:1"],

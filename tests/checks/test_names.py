@@ -19,6 +19,10 @@ TREE = {
     "pkg/sub/__init__.py": b"from .inner import g\n",
     "pkg/sub/inner.py": b"g = 1\n",
     "pkg/namespace/m.py": b"h = 1\n",
+    "pkg/made/__init__.py": b"thing = object()\n",
+    "pkg/made/thing.py": b"",
+    "pkg/itself.py": b"import sys\nsys.modules[__name__] = object()\n",
+    "pkg/_C.abi3.so": b"",
 }
 
 
@@ -59,6 +63,8 @@ MISSING = {
     "from .sub.inner import h": "1: module pkg.sub.inner has no h",
     "import pkg.a as a\na.g()": "2: module pkg.a has no g",
     "from pkg import a\nprint(a.X, a.Z)": "2: module pkg.a has no Z",
+    "from pkg.a import (\n    X,\n    g,\n)": "3: module pkg.a has no g",
+    "from pkg.b import *": "1: the tree has no module pkg.b",
     "async def f(x):\n    match x:\n        case 1:\n            from pkg.a import g": "4: module pkg.a has no g",
     "class A:\n    class B:\n        from pkg.a import g": "3: module pkg.a has no g",
 }
@@ -80,6 +86,14 @@ THERE = [
     "from pkg import a\ndef f(a):\n    return a.nothing",
     "import pkg.a as a\na.__name__",
     "import pkg.a as a\na.new = 1",
+    "try:\n    import torch\nexcept ImportError:\n    from pkg import b",
+    "from contextlib import suppress\nwith suppress(ImportError):\n    from pkg import b",
+    "from pkg import a\nmatch dir():\n    case {'a': a}:\n        a.nothing",
+    "try:\n    from pkg import a\nexcept OSError as a:\n    a.nothing",
+    "if dir():\n    from pkg import a\nelse:\n    from pkg import sub as a\na.nothing",
+    "from pkg.made import thing\nthing.anything",
+    "from pkg.itself import anything",
+    "from pkg import _C\nfrom pkg._C import anything",
 ]
 
 
@@ -108,6 +122,31 @@ def test_names_that_nobody_defines() -> None:
         "2: name width is not defined",
     ]
     assert _found(before, before) == []
+
+
+def test_a_name_that_is_added_to_a_list_of_imports() -> None:
+    """The line on which the statement begins did not change."""
+    before = "from pkg.a import (\n    X,\n)\n"
+
+    assert _found(before.replace(")", "    nothing,\n)"), before) == ["3: module pkg.a has no nothing"]
+
+
+def test_names_in_annotations_whose_evaluation_is_put_off() -> None:
+    before = "from __future__ import annotations\nimport os\n\n\ndef f(a: os.PathLike) -> int: pass\n"
+
+    assert _found(before.replace("-> int", "-> Missing").replace("os.PathLike", "os.Path"), before) == [
+        "5: name Missing is not defined"
+    ]
+    assert _found(before.replace("-> int", "-> str"), before) == []
+
+
+@pytest.mark.parametrize("begin", [b"\xef\xbb\xbf", b"# coding: latin-1\n# \xe9\n"])
+def test_a_file_says_how_it_is_encoded(begin: bytes) -> None:
+    source = Source("pkg/m.py", [begin + b"x = 1\n"], begin + b"x = nothing\n")
+
+    (found,) = names.findings(source, Modules(TREE), Modules(TREE), package="pkg")
+
+    assert found.reason == "name nothing is not defined"
 
 
 def test_what_does_not_parse_is_another_check_s() -> None:

@@ -119,6 +119,20 @@ def test_modules_are_looked_for_below_the_root(tmp_path_factory: pytest.TempPath
     assert "[expect]" not in said.err
 
 
+def test_the_patch_to_blame_is_the_one_that_takes_the_name_away(rules: World) -> None:
+    """The first one touches the file that imports it, the second the file that has it."""
+    rules.patch("use.patch", {"pkg/args.py": ARGS + b"from pkg.there import y\n"})
+    assert rules.pq("push").code == 0
+    rules.patch("touch.patch", {"pkg/args.py": ARGS.replace(b"--alpha", b"--omega") + b"from pkg.there import y\n"})
+    rules.patch("away.patch", {"pkg/there.py": b"z = 1\n"})
+
+    said = rules.pq("push", "-a")
+
+    assert (said.code, said.out.splitlines()[-1]) == (4, "Now at patch touch.patch"), said
+    assert "Patch away.patch is rejected" in said.err
+    assert "pkg/args.py:10: module pkg.there has no y" in said.err
+
+
 def test_a_rule_that_is_none(rules: World) -> None:
     config = rules.queue / "pq.toml"
     config.write_text(f'{config.read_text().partition("[check]")[0]}[check]\noff = ["syntax"]\n')

@@ -29,6 +29,14 @@ TWICE = {
         PARSER + "    more(parser)\n\n\ndef more(parser):\n    parser.add_argument('--alpha')\n",
         [("option-twice", 8)],
     ),
+    "in a function that gets what was made": (
+        "def f():\n    p = ArgumentParser()\n    p.add_argument('--alpha')\n    more(given=p)\n\n\ndef more(given):\n    given.add_argument('--alpha')\n",
+        [("option-twice", 8)],
+    ),
+    "spelled by parts": (
+        "def f(parser, x):\n    parser.add_argument(f'--{x}-a')\n    parser.add_argument(f'--{x}-a')\n",
+        [("option-twice", 3)],
+    ),
     "in a method": (
         "class A:\n    @staticmethod\n    async def args(p_parser):\n        p_parser.add_argument('--a')\n        p_parser.add_argument('--a')\n",
         [("option-twice", 5)],
@@ -38,6 +46,11 @@ APART = {
     "another parser": 'def f(sub):\n    one = sub.add_parser("one")\n    one.add_argument("--a")\n    one = sub.add_parser("two")\n    one.add_argument("--a")\n',
     "either or": 'def f(parser):\n    if a:\n        parser.add_argument("--a")\n    else:\n        parser.add_argument("--a", type=int)\n',
     "a function in a branch": 'if a:\n    def f(parser):\n        parser.add_argument("--a")\nif b:\n    def g(parser):\n        parser.add_argument("--a")\n',
+    "cases": 'def f(parser):\n    match a:\n        case 1:\n            parser.add_argument("--a")\n        case 2:\n            parser.add_argument("--a")\n',
+    "a try": 'def f(parser):\n    try:\n        parser.add_argument("--a", type=x)\n    except E:\n        parser.add_argument("--a")\n',
+    "what is left": 'def f(parser):\n    if a:\n        parser.add_argument("--a")\n        return\n    parser.add_argument("--a")\n',
+    "methods of two classes": "def f(parser):\n    A.add(parser)\n    B.add(parser)\n    super().add(parser)\n\n\nclass A:\n    def add(parser):\n        parser.add_argument('--a')\n",
+    "of which the second holds": "parser = ArgumentParser(conflict_handler='resolve')\nparser.add_argument('--a')\nparser.add_argument('--a')\n",
     "another function": PARSER + '\n\ndef other(parser):\n    parser.add_argument("--alpha")\n',
 }
 
@@ -70,6 +83,10 @@ DEFINED = {
     "property": ("class A:\n    @property\n    def f(self): pass\n", "    @f.setter\n    def f(self, v): pass\n", []),
     "overload": ("class A:\n    @overload\n    def f(self): ...\n", "    @typing.overload\n    def f(self, v): ...\n", []),
     "registered": ("@f.register(int)\ndef _(a): pass\n\n", "@f.register(str)\ndef _(a): pass\n", []),
+    "flag": ("class A(IntFlag):\n    X = 1\n    Y = 2\n", "    X = 3\n", [("defined-twice", 4)]),
+    "attribute key": ("D = {\n    K.A: 1,\n    K.B: 2,\n", "    K.A: 3,\n}\n", [("key-twice", 4)]),
+    "handed on": ("@app.get('/a')\ndef f(): pass\n\n", "@app.get('/b')\ndef f(): pass\n", []),
+    "wrapped": ("@lru_cache(1)\ndef f(): pass\n\n", "@lru_cache(2)\ndef f(): pass\n", [("defined-twice", 5)]),
     "otherwise": ("if a:\n    def f(): pass\nelse:\n", "    def f(): pass\n", []),
 }
 
@@ -77,7 +94,7 @@ DEFINED = {
 @pytest.mark.parametrize("name", DEFINED)
 def test_what_is_defined_twice(name: str) -> None:
     before, more, wanted = DEFINED[name]
-    whole = before if name not in ("key", "otherwise") else before + ("}\n" if name == "key" else "    pass\n")
+    whole = before if not name.endswith(("key", "otherwise")) else before + ("    pass\n" if name == "otherwise" else "}\n")
 
     assert _found(whole, before + more) == wanted
 
@@ -88,6 +105,25 @@ def test_a_branch_that_is_there_already() -> None:
 
     assert _found(before, after) == [("branch-twice", 6)]
     assert _found(before, before.replace("        i()\n", "        if a == 1:\n            j()\n        i()\n")) == []
+
+
+def test_a_case_that_is_there_already() -> None:
+    before = "def f(a):\n    match a:\n        case 1:\n            g()\n        case 2 if b:\n            h()\n"
+
+    assert _found(before, before + "        case 1:\n            j()\n") == [("branch-twice", 7)]
+    assert _found(before, before + "        case 2:\n            j()\n") == []
+
+
+def test_a_chain_that_nests_deeper_than_python_recurses() -> None:
+    before = "if a == 0:\n    pass\n" + "".join(f"elif a == {number}:\n    pass\n" for number in range(1, 1100))
+
+    assert _found(before, before + "elif a == 1100:\n    pass\n") == []
+
+
+def test_dead_code_that_is_changed_was_dead() -> None:
+    before = "def f():\n    raise E\n    if a:\n        g()\n"
+
+    assert _found(before, before + "        h()\n") == []
 
 
 UNREACHABLE = {

@@ -66,6 +66,13 @@ def test_what_no_file_means_is_rejected_unless_the_patch_says_so(folder: Path) -
     assert _apply(folder, patch).code == 0
 
 
+def test_what_does_not_compile_is_rejected_whatever_the_patch_says(folder: Path) -> None:
+    patch = _patch(folder, _parser("alpha", "beta", "gamma") + b"def f(:\n")
+    patch.write_bytes(b"Pq-Allow: syntax, import\n\n" + patch.read_bytes())
+
+    assert _apply(folder, patch).code == 4
+
+
 def test_an_argument_that_upstream_took_over_among_others_is_a_conflict(folder: Path) -> None:
     patch = _patch(folder, _parser("alpha", "mine", "beta", "gamma"))
     (folder / "args.py").write_bytes(_parser("alpha", "theirs", "mine", "other", "beta", "gamma"))
