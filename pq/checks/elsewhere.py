@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from pq.checks import names
+from pq.checks import names, tree_modules
 from pq.checks.findings import Finding
-from pq.checks.names import Modules
 from pq.checks.sources import Source
+from pq.checks.tree_modules import Modules
 from pq.core.lines import split_lines
 
 _TOP = re.compile(rb"(?: {0,4}|\t)\S|[ \t]+[\w, ]+\s*(?:#.*)?$")
@@ -43,7 +43,7 @@ def _lost(old: bytes | None, new: bytes | None) -> frozenset[str]:
     removed = set(split_lines(old)) - set(split_lines(new))
     if not any(_TOP.match(line) for line in removed):
         return frozenset()
-    had, has = names.defined(old), names.defined(new)
+    had, has = tree_modules.defined(old), tree_modules.defined(new)
     if had is None or has is None:
         return frozenset("*" if had is None and has is not None else ())
     return had - has

@@ -12,58 +12,31 @@ import itertools
 import re
 import symtable
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from pyflakes import checker, messages
 
-from pq.checks import sources
+from pq.checks import sources, tree_modules
 from pq.checks.findings import Finding
 from pq.checks.sources import Source
+from pq.checks.tree_modules import Modules
 from pq.core import surroundings
 
-
-class Modules(Protocol):
-    """The files of a tree by their paths below `[check] root`; None where there is none. A path of a folder ends with a slash."""
-
-    def id(self, path: str) -> str | None:
-        """What tells one content from another."""
-
-    def read(self, path: str) -> bytes | None:
-        """The content of a file."""
-
-    def files(self) -> Iterable[str]:
-        """The paths of all files."""
-
-
 _SHOWN = 3
-_ANYTHING = re.compile(rb"globals\(\)|sys\.modules\[__name__\]")
-"""A module with one of these may have any name."""
-_COMPILED = (".so", ".pyd", ".pyx")
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
-_OF_EVERY_MODULE = {
-    "__name__",
-    "__file__",
-    "__doc__",
-    "__path__",
-    "__dict__",
-    "__package__",
-    "__spec__",
-    "__loader__",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A name that a file imports from a module, or (`asked`) takes from one that it has imported, if it is one."""
+    """A name that a file imports from a module, or takes from one that it has imported as `alias`, if it is one."""
 
     module: str
     name: str
     line: int
     column: int
-    asked: bool = False
+    alias: str = ""
 
 
 def findings(source: Source, modules: Modules, before: Modules, *, package: str) -> list[Finding]:
@@ -73,7 +46,7 @@ def findings(source: Source, modules: Modules, before: Modules, *, package: str)
     found = [*_undefined(source), *_missing(source, modules, package, before)]
     if not found or source.old_trees is None:
         return []
-    olds = [(content, sources.whole(tree)) for content, tree in zip(source.before, source.old_trees, strict=True)]
+    olds = [(content, sources.whole(content, tree)) for content, tree in zip(source.before, source.old_trees, strict=True)]
     had = {
         each.key
         for content, old in olds
@@ -113,7 +86,7 @@ class _Fault:
 def _undefined(source: Source) -> Iterator[_Fault]:
     """The names of a file that nothing defines. pyflakes knows; it is asked only where Python's own tables leave a new name open."""
     known = unresolved(source.after)
-    left = known - unresolved(source.before[0]) if len(source.before) == 1 else known
+    left = known - unresolved(source.before[0]) if known and len(source.before) == 1 else known
     left = left | (unresolved(source.after, *_annotated(source)) - known)
     yield from _flakes(source, source.path, left)
 
@@ -175,21 +148,23 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
     """
     told: set[str] = set()
     for use in _uses(source, package):
-        path = _path(use.module, modules)
-        if before is not None and not source.is_new(use.line) and _id(path, modules) == _id(_path(use.module, before), before):
-            continue
-        names = _names_of(use.module, path, modules)
-        if names is None or use.name in names or _path(f"{use.module}.{use.name}", modules) is not None:
-            continue
+        path = tree_modules.path_of(use.module, modules)
         if (
-            (use.name == "*" and path is not None)
-            or _is_compiled(use, modules)
-            or (use.asked and _is_hidden(use.module, modules))
+            before is not None
+            and not source.is_new(use.line)
+            and tree_modules.id_of(path, modules) == tree_modules.id_of(tree_modules.path_of(use.module, before), before)
         ):
+            continue
+        names = tree_modules.names_of(use.module, path, modules)
+        if names is None or use.name in names or tree_modules.path_of(f"{use.module}.{use.name}", modules) is not None:
+            continue
+        if (use.name == "*" and path is not None) or tree_modules.is_compiled(use.module, use.name, modules):
+            continue
+        if use.alias and (use.alias in _rebound(source) or tree_modules.is_hidden(use.module, modules)):
             continue
         if names or path is not None:
             yield _Fault("no-name", f"module {use.module} has no {use.name}", use.line, use.column, use.name)
-        elif not use.asked and use.module not in told:
+        elif not use.alias and use.module not in told:
             told.add(use.module)
             last = use.module.rpartition(".")[2]
             yield _Fault("no-module", f"the tree has no module {use.module}", use.line, use.column, last)
@@ -197,10 +172,14 @@ def _missing(source: Source, modules: Modules, package: str, before: Modules | N
 
 def _uses(source: Source, package: str) -> Iterator[_Use]:
     """The names that a file takes from modules, except where it is ready for their absence; what it asks of them only where it changed."""
-    guarded = set(_guarded(source))
+    guarded = [sources.span(part) for part in _guarded(source)]
+
+    def is_guarded(node: ast.stmt | ast.expr) -> bool:
+        return any(first <= node.lineno <= last for first, last in guarded)
+
     aliases: dict[str, set[str]] = {}
     for node in source.statements:
-        if id(node) in guarded:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) or is_guarded(node):
             continue
         match node:
             case ast.ImportFrom(module=name, level=level, names=given):
@@ -221,12 +200,11 @@ def _uses(source: Source, package: str) -> Iterator[_Use]:
         for node in source.touched()
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and len(aliases.get(node.value.id, ())) == 1
     ]
-    rebound = _rebound(source) if asked else set()
     for node in asked:
         alias = node.value.id if isinstance(node.value, ast.Name) else ""
-        if isinstance(node.ctx, ast.Load) and alias not in rebound and id(node) not in guarded:
+        if isinstance(node.ctx, ast.Load) and not is_guarded(node):
             (module,) = aliases[alias]
-            yield _Use(module, node.attr, node.lineno, node.col_offset, asked=True)
+            yield _Use(module, node.attr, node.lineno, node.col_offset, alias)
 
 
 def _rebound(source: Source) -> set[str]:
@@ -238,42 +216,18 @@ def _rebound(source: Source) -> set[str]:
         elif isinstance(node, ast.arg):
             found.add(node.arg)
         else:
-            found.update(_bound(node))
+            found.update(tree_modules.bound(node))
     return found
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a pattern or a handler gives what it catches."""
-    match node:
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.ExceptHandler(name=str(name)):
-            yield name
-
-
-def _is_hidden(module: str, modules: Modules) -> bool:
-    """Whether a package has something of its own that is called as a module in it: that may be what was imported."""
-    package, _, last = module.rpartition(".")
-    names = _names_of(package, _path(package, modules), modules) if package else frozenset()
-    return names is None or last in names
-
-
-def _is_compiled(use: _Use, modules: Modules) -> bool:
-    """Whether a module, or what is imported of a package, may be compiled code that nothing can be said of."""
-    begins = tuple(f"{name.replace('.', '/')}." for name in (use.module, f"{use.module}.{use.name}"))
-    return any(path.startswith(begins) and path.endswith(_COMPILED) for path in modules.files())
-
-
-def _guarded(source: Source) -> Iterator[int]:
-    """The nodes, by identity, in a `try` that catches that something is not there, and in what it does then."""
+def _guarded(source: Source) -> Iterator[ast.stmt]:
+    """The statements in a `try` that catches that something is not there, and in what it does then."""
     for node in source.statements:
-        parts: list[ast.stmt] = []
         if isinstance(node, ast.Try):
             caught = [handler for handler in node.handlers if _catches(handler)]
-            parts = [*(node.body if caught else ()), *(part for handler in caught for part in handler.body)]
+            yield from (*(node.body if caught else ()), *(part for handler in caught for part in handler.body))
         elif isinstance(node, ast.With) and any("suppress(" in surroundings.words(item.context_expr) for item in node.items):
-            parts = node.body
-        yield from (id(each) for part in parts for each in ast.walk(part))
+            yield from node.body
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
@@ -288,64 +242,6 @@ def _absolute(name: str | None, level: int, package: str) -> str | None:
     parts = package.split(".") if package else []
     above = parts[: len(parts) - level + 1]
     return ".".join([*above, *([name] if name else [])]) if above else None
-
-
-def _names_of(module: str, path: str | None, modules: Modules) -> frozenset[str] | None:
-    """The names that a module of the tree has; None where that can't be told, or where the tree has no such package at all."""
-    if _path(module.partition(".")[0], modules) is None:
-        return None
-    content = modules.read(path) if path is not None and not path.endswith("/") else None
-    return defined(content) if content is not None else frozenset()
-
-
-@functools.lru_cache(maxsize=1000)
-def defined(content: bytes) -> frozenset[str] | None:
-    """The names that a module has at its top; None where that can't be told."""
-    tree = surroundings.parse(content) if not _ANYTHING.search(content) else None
-    if tree is None:
-        return None
-    found = set(_OF_EVERY_MODULE)
-    for node in _top_level(tree):
-        match node:
-            case ast.FunctionDef(name="__getattr__"):
-                return None
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import(names=given) | ast.ImportFrom(names=given):
-                if any(each.name == "*" for each in given):
-                    return None
-                found |= {each.asname or each.name.partition(".")[0] for each in given}
-            case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
-            case ast.Call(func=ast.Name(id="setattr" | "exec")):
-                return None
-            case ast.Global(names=given):
-                found |= set(given)
-            case _:
-                found.update(_bound(node))
-    return frozenset(found)
-
-
-def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
-    """What runs when a module is imported, and `global` statements wherever they stand."""
-    below: list[ast.AST] = [tree]
-    while below:
-        for child in ast.iter_child_nodes(below.pop()):
-            yield child
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                yield from (each for each in sources.statements(child) if isinstance(each, ast.Global))
-            else:
-                below.append(child)
-
-
-def _path(module: str, modules: Modules) -> str | None:
-    """The file of a module, or the folder of one that is no more than that."""
-    path = module.replace(".", "/")
-    return next((each for each in (f"{path}/__init__.py", f"{path}.py", f"{path}/") if modules.id(each) is not None), None)
-
-
-def _id(path: str | None, modules: Modules) -> str | None:
-    return None if path is None else modules.id(path)
 
 
 def _suggestion(fault: _Fault, modules: Modules) -> str:

@@ -22,16 +22,17 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @dataclass(frozen=True)
 class Source:
-    """A file: its path, the contents that it may have been before, and what it is."""
+    """A file: its path, the contents that it may have been before, what it is, and its tree where that was parsed already."""
 
     path: str
     before: Sequence[bytes]
     after: bytes
+    parsed: ast.Module | None = None
 
     @cached_property
     def tree(self) -> ast.Module | None:
         """What it is, parsed; None where it does not parse."""
-        return surroundings.parse(self.after)
+        return self.parsed or surroundings.parse(self.after)
 
     @cached_property
     def statements(self) -> Sequence[ast.AST]:
@@ -82,13 +83,9 @@ class Source:
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
 
 
-def whole(tree: ast.Module) -> Source:
-    """A file as if all of it were new."""
-    source = Source("", (), b"")
-    source.__dict__.update(
-        tree=tree, changed=[(1, max((span(node)[1] for node in tree.body), default=1))]
-    )  # as if they were cached
-    return source
+def whole(content: bytes, tree: ast.Module) -> Source:
+    """A file that is parsed already, as if all of it were new."""
+    return Source("", (), content, tree)
 
 
 def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -33,7 +33,8 @@ def findings(source: Source) -> list[Finding]:
         return []
     if not found or source.tree is None or source.old_trees is None:
         return []
-    had, now = [_counted(old) for old in source.old_trees], _counted(source.tree)
+    had = [_counted(content, tree) for content, tree in zip(source.before, source.old_trees, strict=True)]
+    now = _counted(source.after, source.tree)
     new: list[Finding] = []
     for odd in found:
         if all(now[odd.code, odd.key] > old[odd.code, odd.key] for old in had):
@@ -42,9 +43,9 @@ def findings(source: Source) -> list[Finding]:
     return new
 
 
-def _counted(tree: ast.Module) -> Counter[tuple[str, tuple[str, ...]]]:
+def _counted(content: bytes, tree: ast.Module) -> Counter[tuple[str, tuple[str, ...]]]:
     """How often each thing is odd in a whole file."""
-    return Counter((odd.code, odd.key) for odd in dict.fromkeys(_oddities(sources.whole(tree))))
+    return Counter((odd.code, odd.key) for odd in dict.fromkeys(_oddities(sources.whole(content, tree))))
 
 
 def _oddities(source: Source) -> Iterator[Oddity]:
