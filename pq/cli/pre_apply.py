@@ -1,4 +1,4 @@
-"""What the shipped `hooks/pre-apply` runs: reads pq's request, prints `note` and `reject` lines."""
+"""What the shipped `hooks/pre-apply` runs: reads pq's request, prints `note`, `finding` and `reject` lines."""
 
 from __future__ import annotations
 
