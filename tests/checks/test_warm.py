@@ -568,7 +568,8 @@ def staying(checked: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[W
         os.kill(pid, signal.SIGKILL)
 
 
-def test_push_leaves_a_worker_and_the_next_one_asks_it(staying: tuple[World, Path]) -> None:
+@pytest.mark.parametrize("what", ["the configuration", "the interpreter"])
+def test_push_leaves_a_worker_and_the_next_one_asks_it(staying: tuple[World, Path], what: str) -> None:
     world, folder = staying
     world.patch("change.patch", {"pkg/module.py": MODULE + b"import json\n"})
     assert world.pq("push").code == 0
@@ -578,7 +579,12 @@ def test_push_leaves_a_worker_and_the_next_one_asks_it(staying: tuple[World, Pat
     assert world.pq("check").code == 0
     assert (first / "01").exists()
 
-    configure(world, stand_ins=["nowhere"])
+    if what == "the configuration":
+        configure(world, stand_ins=["nowhere"])
+    else:
+        made = world.root / "env"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(made)], check=True)
+        configure(world, python=made / "bin" / "python")
     assert world.pq("check").code == 0
 
     (second,) = folder.iterdir()
@@ -598,3 +604,64 @@ def test_it_can_be_done_without(staying: tuple[World, Path], how: str) -> None:
     assert world.pq("push", *([how] if how.startswith("-") else [])).code == 0
 
     assert not folder.exists()
+
+
+def test_other_variables_have_a_worker_of_their_own(staying: tuple[World, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a library, or the tree, makes of them is in the process that waits."""
+    world, folder = staying
+    world.patch("change.patch", {"pkg/module.py": MODULE + b"import os\nassert os.environ['MODE'] == 'on'\n"})
+    monkeypatch.setenv("MODE", "on")
+    assert world.pq("push").code == 0
+
+    monkeypatch.setenv("MODE", "off")
+    assert world.pq("check").code == 4
+    monkeypatch.setenv("MODE", "on")
+    assert world.pq("check").code == 0
+
+    first, second = (place.name.partition("-") for place in folder.iterdir())  # the release passed while it was off
+    assert (first[0] == second[0], first[2] == second[2]) == (True, False)
+
+
+@pytest.mark.parametrize("what", ["a file", "everybody's", "another's answer"])
+def test_a_folder_that_is_not_its_own_is_no_fault_of_the_patch(staying: tuple[World, Path], what: str) -> None:
+    world, folder = staying
+    world.patch("change.patch", {"pkg/module.py": MODULE + b"import json\n"})
+    if what == "a file":
+        folder.write_text("")
+        assert world.pq("push").code == 0
+        return
+    assert world.pq("push").code == 0
+    (made,) = folder.iterdir()
+    if what == "everybody's":
+        made.chmod(0o777)
+    else:
+        shutil.rmtree(made)
+        made.mkdir(mode=0o700)
+        _answer(made, b'{"modules": "many"}\n')
+
+    assert world.pq("check").code == 0
+
+
+def _answer(folder: Path, text: bytes) -> None:
+    """Someone who answers, once."""
+    line = (
+        "import os, socket, sys; s = socket.socket(socket.AF_UNIX); os.chdir(sys.argv[1]); s.bind('00'); s.listen()\n"
+        "while True:\n    a = s.accept()[0]; a.recv(1 << 20); a.sendall(sys.argv[2].encode()); a.close()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", line, str(folder), text.decode(), "--stay"])
+    _ANSWERING.append(process)
+    while not (folder / "00").exists():
+        time.sleep(0.005)
+
+
+_ANSWERING: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def nobody_answers() -> Iterator[None]:
+    """Those who answer end with the test."""
+    yield
+    while _ANSWERING:
+        process = _ANSWERING.pop()
+        process.kill()
+        process.wait()

@@ -19,7 +19,7 @@ _NO_FILES = ("/proc/", "/sys/", "/dev/")
 
 
 class Reading:
-    """Every file that was executed, imported or opened, with what was in it then, but for those of the interpreter and its packages.
+    """Every file that was executed or opened, with what was in it then, but for those of the interpreter and its packages.
 
     `apart` is code that stands for a part of its file only; whoever executes it answers for that. `is_blind`: others may have read, too.
     """
@@ -44,10 +44,6 @@ class Reading:
         elif event == "open":
             if arguments[2] & os.O_ACCMODE != os.O_WRONLY:
                 self._note(arguments[0])
-        elif event == "ctypes.dlopen":
-            self._note(arguments[0])
-        elif event == "import":
-            self._note(arguments[1])
         elif event in _STARTS:
             self.is_blind = True
 
