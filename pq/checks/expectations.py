@@ -67,7 +67,8 @@ def made_of(touched: Sequence[Touched]) -> tuple[str, ...]:
         had = dict(_symbols(file.before)) if file.before is not None else {}
         found += [f"symbol {file.module}:{name}" for name, _ in _symbols(file.after) if name not in had and file.module]
         options = list(_options(file.before)) if file.before is not None else []
-        found += [f"option {name} once" for name in _options(file.after) if name not in options]
+        now = list(_options(file.after))
+        found += [f"option {name} once" for name in now if name not in options and now.count(name) == 1]
     return tuple(dict.fromkeys(found))
 
 

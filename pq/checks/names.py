@@ -24,6 +24,8 @@ from pq.checks.tree_modules import Modules
 from pq.core import surroundings
 
 _SHOWN = 3
+_ASKS = re.compile(r"\bhasattr\(|TYPE_CHECKING|sys\.(?:platform|version_info)|find_spec\(")
+"""Conditions under which something may not be there."""
 _GUARDS = ("ImportError", "ModuleNotFoundError", "Exception", "AttributeError")
 _ALWAYS = {*dir(builtins), "__file__", "__path__", "__module__", "__qualname__", "__class__", "__annotations__", "WindowsError"}
 
@@ -226,7 +228,9 @@ def _guarded(source: Source) -> Iterator[ast.stmt]:
         if isinstance(node, ast.Try):
             caught = [handler for handler in node.handlers if _catches(handler)]
             yield from (*(node.body if caught else ()), *(part for handler in caught for part in handler.body))
-        elif isinstance(node, ast.With) and any("suppress(" in surroundings.words(item.context_expr) for item in node.items):
+        elif (
+            isinstance(node, ast.With) and any("suppress(" in surroundings.words(item.context_expr) for item in node.items)
+        ) or (isinstance(node, ast.If) and _ASKS.search(surroundings.words(node.test))):
             yield from node.body
 
 

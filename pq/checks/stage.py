@@ -61,6 +61,12 @@ class Stage:
             self._put(path, file)
         self.mark.write_text(f"{tree} {self.overlay}")
 
+    def _without_empty(self, folder: Path) -> None:
+        """Folders that have nothing in them go: git has none, and Python takes one for a package."""
+        while folder != self.files and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+
     def _put(self, path: str, file: File | None) -> None:
         place = self.files / path
         compiled = self.bytecode / place.parent.relative_to(place.anchor)
@@ -71,6 +77,7 @@ class Stage:
         elif place.is_dir():
             shutil.rmtree(place)
         if file is None:
+            self._without_empty(place.parent)
             return
         place.parent.mkdir(parents=True, exist_ok=True)
         if file.mode == SYMLINK:

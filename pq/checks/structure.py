@@ -105,11 +105,16 @@ def _repeated_branches(node: ast.AST, _: Source) -> Iterator[Oddity]:
             seen[asked] = case.pattern.lineno
     while isinstance(node, ast.If) and (seen or len(node.orelse) == 1):
         asked = surroundings.words(node.test)
-        if asked in seen:
+        if asked in seen and not _may_differ(node.test):
             reason = f"this branch asks what the one in line {seen[asked]} asks: {asked}"
             yield Oddity("branch-twice", (asked,), node.lineno, reason)
         seen.setdefault(asked, node.lineno)
         node = node.orelse[0] if len(node.orelse) == 1 else node.test
+
+
+def _may_differ(test: ast.expr) -> bool:
+    """Whether a condition may be another one when it is asked again."""
+    return any(isinstance(each, (ast.Call, ast.NamedExpr, ast.Await)) for each in ast.walk(test))
 
 
 def _repeated_keys(node: ast.AST, _: Source) -> Iterator[Oddity]:
@@ -140,6 +145,8 @@ def _nested_calls(node: ast.AST, source: Source) -> Iterator[Oddity]:
     for given in map(_awaited, (*node.args, *(keyword.value for keyword in node.keywords))):
         if isinstance(given, ast.Call) and surroundings.words(given.func) == surroundings.words(node.func):
             name = surroundings.words(node.func)
+            if source.line(given.lineno)[: given.col_offset].strip():
+                continue  # written inside of it, on its line
             if name in _called(source):
                 yield Oddity(
                     "call-nested",

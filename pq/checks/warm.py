@@ -49,6 +49,7 @@ class Warm:
 
     def ask(self, order: Mapping[str, object], seconds: float) -> object:
         """What the first process says that carries the order out, the one that has come furthest first; None where none does."""
+        self._end_others()
         end = time.monotonic() + seconds
         said = json.dumps({**order, "folder": str(self.folder), "idle": self.idle}).encode() + b"\n"
         for name in reversed(self._sockets()):
@@ -72,14 +73,11 @@ class Warm:
         return False
 
     def start(self, python: Path, stand_ins: Sequence[str], loaded: Path, environment: Mapping[str, str]) -> None:
-        """Start a worker that has the modules of a file loaded, unless there is not to be one; those of other configurations end.
+        """Start a worker that has the modules of a file loaded, unless there is not to be one.
 
         That it can't be started is no fault of what is checked.
         """
         with contextlib.suppress(OSError):
-            for other in self.above.iterdir() if self.above.is_dir() else ():
-                if not other.name.startswith(f"{self.configuration}-"):
-                    shutil.rmtree(other, ignore_errors=True)
             if (self.folder / "why").exists():
                 return
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,6 +91,13 @@ class Warm:
                 file_actions=[(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)],
                 setsid=True,
             )
+
+    def _end_others(self) -> None:
+        """The workers of other configurations end when their folders go."""
+        with contextlib.suppress(OSError):
+            for other in self.above.iterdir() if self.above.is_dir() else ():
+                if not other.name.startswith(f"{self.configuration}-"):
+                    shutil.rmtree(other, ignore_errors=True)
 
     def _sockets(self) -> list[str]:
         """The names of the sockets, in a folder that nobody else can put one into."""

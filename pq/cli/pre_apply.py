@@ -13,7 +13,7 @@ from pathlib import Path
 from pq.checks import imports
 from pq.checks.imports import Imported
 from pq.engine import checking
-from pq.engine.checking import Asked, Checker
+from pq.engine.checking import Asked, Checker, Verdict
 from pq.errors import PqError
 from pq.queue import open_queue
 from pq.repo import checkout
@@ -34,12 +34,20 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    try:
+        _say(verdict)
+    except BrokenPipeError:  # pq was killed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1 if verdict.rejected else 0
+
+
+def _say(verdict: Verdict) -> None:
     for patch, finding in verdict.rejected:
         print(f"finding\t{patch}\t{json.dumps(dataclasses.asdict(finding))}")
         _reject(patch, *finding.lines())
     if verdict.imported is not None:
         print(f"note\t{_note(verdict.imported)}")
-    return 1 if verdict.rejected else 0
+    sys.stdout.flush()
 
 
 def _note(imported: Imported) -> str:

@@ -129,7 +129,9 @@ def _because(refused: Refused) -> str:
             return f"{detail} stands in the way"
         case Reason.MISSING:
             return "there is no such file"
-        case Reason.DIFFERS | Reason.MOVED | Reason.THERE:
+        case Reason.THERE:
+            return f"{detail}; take it out of the patch if it is the same, or what is left of it"
+        case Reason.DIFFERS | Reason.MOVED:
             return detail
         case Reason.UNSAFE:
             return f"{detail}, and no patch writes through one"

@@ -134,13 +134,22 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
 
 def _under_its_heading(found: Placed, now: bytes, file: FilePatch) -> Placed | Refused:
     """Refuse a hunk that says that it belongs elsewhere."""
-    lines, scopes = split_lines(now), scope.scopes(now)
-    for hunk, at in zip(file.hunks, found.hunks, strict=True):
-        if (there := heading.contradicts(hunk, lines, at.line - 1, scopes)) is not None:
-            made_for = hunk.section.decode(errors="replace").strip()
-            detail = f"it says that it was made for {made_for}, and its lines stand in {there}"
-            return Refused(Reason.MOVED, hunk, (at.line,), detail=detail)
-    return found
+    contradicted = _contradicted(now, file.hunks, [at.line - 1 for at in found.hunks])
+    if contradicted is None:
+        return found
+    hunk, start, there = contradicted
+    made_for = hunk.section.decode(errors="replace").strip()
+    detail = f"it says that it was made for {made_for}, and its lines stand in {there}"
+    return Refused(Reason.MOVED, hunk, (start + 1,), detail=detail)
+
+
+def _contradicted(content: bytes, hunks: Sequence[Hunk], starts: Sequence[int]) -> tuple[Hunk, int, str] | None:
+    """The first hunk that says that it belongs elsewhere, its 0-based start, and what it stands in."""
+    lines, scopes = split_lines(content), scope.scopes(content)
+    for hunk, start in zip(hunks, starts, strict=True):
+        if (there := heading.contradicts(hunk, lines, start, scopes)) is not None:
+            return hunk, start, there
+    return None
 
 
 def _verified(found: Placed | Refused, file: FilePatch) -> Placed | Refused:
@@ -185,6 +194,9 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: _Known, *, prove: 
     hunks = file.hunks
     starts = _places(base, hunks, 0, known)
     if isinstance(starts, Refused):
+        return None
+    is_named = bool(file.old_id) and is_blob(b"".join(base), file.old_id)
+    if prove and not is_named and _contradicted(b"".join(base), hunks, [start for start, _ in starts]) is not None:
         return None
     edits = [edit for hunk, (start, _) in zip(hunks, starts, strict=True) for edit in hunk.edits(start)]
     theirs = edited(base, edits)

@@ -17,6 +17,7 @@ from pq.core.merge import Landing, Merged, edited
 
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _SHOWN = 60
+_TEXT = "a string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,9 @@ def _first_moved(one: Lines, other: Lines, spans: _Spans) -> tuple[Landing, Surr
 
 def _is_renamed(made: Surroundings, found: Surroundings, one: ast.Module, other: ast.Module) -> bool:
     """Whether the one place has become the other: it is not there any more, and the other was not there."""
-    return made.names != found.names and made.names not in _places(other) and found.names not in _places(one)
+    if made.names == found.names or (_TEXT in made.names) != (_TEXT in found.names):
+        return False
+    return made.names not in _places(other) and found.names not in _places(one)
 
 
 def _places(tree: ast.Module) -> set[tuple[str, ...]]:
@@ -227,7 +230,7 @@ def _label(node: ast.AST) -> str | None:
         case ast.Return():
             return "return"
         case ast.Constant(value=str()) | ast.JoinedStr():
-            return "a string"
+            return _TEXT
     return None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -148,7 +149,10 @@ class Checker:
                 found += [(file.asked, one) for one in self._meaning(file, asked[-1].after) if not self._is_off(file.asked, one)]
         found += [(patch, one) for patch in asked for one in self._expectations(patch, changed)]
         found += [
-            (patch, one) for patch in asked for one in self._elsewhere(patch, asked[-1].after) if not self._is_off(patch, one)
+            (patch, self._placed(one))
+            for patch in asked
+            for one in self._elsewhere(patch, asked[-1].after)
+            if not self._is_off(patch, one)
         ]
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
@@ -206,6 +210,10 @@ class Checker:
         yield from self._lasting(
             asked, last, lambda now: elsewhere.findings(changed, self._modules(now), self._modules(asked.before))
         )
+
+    def _placed(self, finding: Finding) -> Finding:
+        """A finding in a file below the root, by its path in the tree."""
+        return replace(finding, path=self.queue.config.check.outside(finding.path)) if finding.path else finding
 
     @staticmethod
     def _lasting(asked: Asked, last: str, find: Callable[[str], Iterable[Finding]]) -> Iterator[Finding]:
@@ -282,6 +290,8 @@ class Checker:
     def _warm(self) -> Warm | None:
         """The worker that stays, where there may be one."""
         check = self.queue.config.check
+        if not check.idle:
+            shutil.rmtree(self.folder.with_name("worker"), ignore_errors=True)
         if not self.daemon or not check.idle or not warm.can_be():
             return None
         configuration = warm.configuration(pq.__version__, self.python.identity, check, self.folder)

@@ -78,6 +78,23 @@ def test_the_staged_copy_reaches_nothing_behind_a_symlink(checked: World) -> Non
     assert (outside / "file").read_bytes() == b"precious\n"
 
 
+def test_a_folder_that_a_patch_has_left_empty_is_no_package(checked: World) -> None:
+    """git has no empty folders, and Python takes one for a package: what is right was refused, and what is broken passed."""
+    checked.patch("there.patch", {"pkg/new/mod.py": b"x = 1\n", "json/inner/mod.py": b"x = 1\n"})
+    assert checked.pq("push", "--no-check").code == 0
+    assert checked.pq("check").code in (0, 4)
+    assert checked.pq("pop").code == 0
+    checked.series.write_bytes(checked.series.read_bytes().replace(b"there.patch\n", b""))
+    checked.patch("bad.patch", {"pkg/module.py": MODULE + b"import importlib\nimportlib.import_module('pkg.new')\n"})
+    checked.patch("good.patch", {"pkg/module.py": MODULE + b"import json\n"})
+
+    rejected = checked.pq("push")
+    checked.series.write_bytes(checked.series.read_bytes().replace(b"bad.patch\n", b""))
+
+    assert (rejected.code, "No module named 'pkg.new'" in rejected.err) == (4, True), rejected
+    assert checked.pq("push").code == 0
+
+
 def test_a_reason_of_several_lines_is_shown_whole(checked: World) -> None:
     said = _rejected(checked, MODULE + b"raise ValueError('first\\n\\nthird')\n")
 

@@ -87,6 +87,8 @@ THERE = [
     "import pkg.a as a\na.__name__",
     "import pkg.a as a\na.new = 1",
     "try:\n    import torch\nexcept ImportError:\n    from pkg import b",
+    "from pkg import a\nif hasattr(a, 'x'):\n    a.x()",
+    "import typing\nif typing.TYPE_CHECKING:\n    from pkg import b",
     "from contextlib import suppress\nwith suppress(ImportError):\n    from pkg import b",
     "from pkg import a\nmatch dir():\n    case {'a': a}:\n        a.nothing",
     "try:\n    from pkg import a\nexcept OSError as a:\n    a.nothing",

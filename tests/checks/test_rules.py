@@ -28,7 +28,7 @@ PATCHES = {
     "branch-twice": ARGS + b"\nif os:\n    a = 1\nelif os:\n    a = 2\n",
     "key-twice": ARGS + b'\nD = {"a": 1, "a": 2}\n',
     "unreachable": ARGS + b"        return 2\n",
-    "call-nested": ARGS.replace(b'"--beta", type=int', b'"--beta", parser.add_argument("--mine")'),
+    "call-nested": ARGS.replace(b'"--beta", type=int', b'"--beta",\n            parser.add_argument("--mine"),\n        '),
     "undefined-name": ARGS.replace(b"import os\n", b""),
     "no-module": ARGS + b"from pkg.nowhere import x\n",
     "no-name": ARGS + b"from pkg.there import x\n",
@@ -47,7 +47,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> World:
 def test_every_rule_is_told_of() -> None:
     told = re.findall(r"^## (\S+)$", (PROJECT / "docs" / "checks.md").read_text(), re.MULTILINE)
 
-    assert told == ["syntax", "import", "probe", "expect", *CODES]
+    assert told == ["syntax", "import", "origin", "probe", "expect", *CODES]
     assert set(PATCHES) == set(CODES)
 
 

@@ -107,6 +107,20 @@ def test_a_branch_that_is_there_already() -> None:
     assert _found(before, before.replace("        i()\n", "        if a == 1:\n            j()\n        i()\n")) == []
 
 
+def test_a_condition_that_may_be_another_when_it_is_asked_again() -> None:
+    before = "if q.get():\n    a()\nelif b:\n    c()\n"
+
+    assert _found(before, before + "elif q.get():\n    d()\n") == []
+    assert _found(before, before + "elif b:\n    d()\n") == [("branch-twice", 5)]
+
+
+def test_a_call_in_a_call_that_is_meant() -> None:
+    before = "add(1)\nx = add(\n    1,\n    2,\n)\n"
+
+    assert _found(before, before + "y = add(add(1, 2), 3)\n") == []
+    assert _found(before, before.replace("    2,\n", "    add(3),\n")) == [("call-nested", 4)]
+
+
 def test_a_case_that_is_there_already() -> None:
     before = "def f(a):\n    match a:\n        case 1:\n            g()\n        case 2 if b:\n            h()\n"
 

@@ -154,6 +154,17 @@ def test_what_is_taken_away_is_compared_as_well() -> None:
     assert refused.reason is Reason.MOVED
 
 
+def test_code_that_has_become_a_text_is_no_place_for_code() -> None:
+    base = b"def first(x):\n    a = x + 1\n    return a\n\n\nz = 1\n"
+    theirs = base.replace(b"    return", b"    a = a * 2\n    return")
+    ours = b'NOTE = """\n' + base + b'"""\nz = 2\n'
+
+    found = _put(base, theirs, ours)
+
+    assert isinstance(found, Refused), found
+    assert "would stand in the module in a string" in found.detail
+
+
 HEADINGS = {
     "pq's own": b"C1.forward",
     "git's": b"class C1:",
