@@ -2,7 +2,7 @@
 
 Pq-Expect: symbol pkg.module:Class.name      a class, function, field or name that is there
 Pq-Expect: option --name once                the option is added by exactly one call, in the files that the patch touches
-Pq-Expect: import pkg.module                 the tree has the module
+Pq-Expect: import pkg.module                 the tree has the module, and the import check imports it, too
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ class Touched:
 def read(header: bytes) -> tuple[str, ...]:
     """What the text above a diff expects, in its own words."""
     return tuple(" ".join(paths.text(said).split()) for said in _LINE.findall(header))
+
+
+def imports(expected: Iterable[str]) -> Iterator[str]:
+    """The modules that are to be imported."""
+    yield from (found[1] for said in expected if (found := _IMPORT.fullmatch(said)) is not None)
 
 
 def findings(expected: Iterable[str], tree: Read, touched: Sequence[Touched]) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pq.core.rules import CODES
 from pq.engine import events
 from pq.engine.events import Edited, Event
 from pq.errors import ParseError, PqError
@@ -171,10 +172,16 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.WaitsAgain(title):
             return [f"pq: pq {title} waits again at its conflict, as you settled it", f"hint: {events.GO_ON}"]
-        case events.Rejected(patch, reasons, _):
+        case events.Rejected(patch, reasons, findings):
+            codes = dict.fromkeys(code for each in findings if (code := each.get("code")) in CODES)
             return [
                 f"pq: Patch {patch} is rejected by hooks/pre-apply; the checkout is not changed by it",
                 *(f"  {line}" for line in reasons),
+                *(
+                    [f"hint: where that is meant, Pq-Allow: {', '.join(map(str, codes))} above the patch's diff says so"]
+                    if codes
+                    else []
+                ),
             ]
         case events.Noted(text):
             return [f"Checked: {text}"]

@@ -71,8 +71,17 @@ def read(header: bytes) -> Description:
 
 def allowed(header: bytes) -> frozenset[str]:
     """The codes of the rules that a patch says do not hold for it: `Pq-Allow: unreachable, key-twice`. Others can't be switched off."""
+    return frozenset(_allowing(header)) & frozenset(CODES)
+
+
+def not_to_be_allowed(header: bytes) -> tuple[str, ...]:
+    """What it says so of that is no rule, or none that can be switched off."""
+    return tuple(code for code in _allowing(header) if code not in CODES)
+
+
+def _allowing(header: bytes) -> list[str]:
     said = b",".join(_ALLOW.findall(header)).decode("utf-8", "replace")
-    return frozenset(code.strip() for code in said.split(",")) & frozenset(CODES)
+    return [code.strip() for code in said.split(",") if code.strip()]
 
 
 def with_trailers(header: bytes, lines: Sequence[str]) -> bytes:

@@ -96,8 +96,17 @@ def cache() -> Path:
 
 
 def requirements_file(queue: Queue, pin: Pin) -> Path:
-    """The requirements of the managed environment for a pin."""
-    return queue.root / queue.config.check.requirements.replace("{pin}", pin.release)
+    """The requirements of the managed environment for a pin. Raises NotChecked where there are none."""
+    check = queue.config.check
+    if not check.requirements:
+        raise NotChecked("[check] requirements is not set, and python is managed", hint="set one of the two in pq.toml")
+    file = queue.root / check.requirements.replace("{pin}", pin.release)
+    if not file.is_file():
+        raise NotChecked(
+            f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}",
+            hint="write it, or set [check] requirements in pq.toml",
+        )
+    return file
 
 
 def interpreter(queue: Queue, pin: Pin) -> Interpreter:
@@ -108,15 +117,7 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
     if check.python != "managed":
         named = Path(check.python).expanduser()
         return environment.ask(queue.root / named if len(named.parts) > 1 else named, timeout=check.timeout)
-    if not check.requirements:
-        raise NotChecked("[check] requirements is not set, and python is managed", hint="set one of the two in pq.toml")
-    file = requirements_file(queue, pin)
-    if not file.is_file():
-        raise NotChecked(
-            f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}",
-            hint="write it, or set [check] requirements in pq.toml",
-        )
-    folder = environment.managed(file.read_bytes(), cache())
+    folder = environment.managed(requirements_file(queue, pin).read_bytes(), cache())
     if not environment.is_complete(folder):
         raise NotChecked(f"the environment of the import check for {pin.release} is not built", hint="pq setup builds it")
     return environment.ask(environment.python_in(folder), timeout=check.timeout)
@@ -157,7 +158,7 @@ class Checker:
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
-        outcome = self._imports(asked[-1])
+        outcome = self._imports(asked)
         if isinstance(outcome, Imported):
             return Verdict((), outcome)
         each, finding = self._to_blame(asked, outcome)
@@ -192,8 +193,10 @@ class Checker:
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:
         """What a patch says of the tree that it makes, and does not hold."""
-        patch = self._patch(asked.patch) if self._says(asked.patch, b"Pq-Expect:") else None
-        if patch is not None and (expected := expectations.read(patch.header)):
+        patch = self._patch(asked.patch) if self._says(asked.patch, b"Pq-Allow:") else None
+        for code in header.not_to_be_allowed(patch.header) if patch is not None else ():
+            yield Finding("expect", f"the patch allows {code}, which is none of {', '.join(CODES)}")
+        if expected := self._expected(asked.patch):
             touched = [Touched("", None, self.objects.read(each.new[1])) for each in changed if each.asked == asked]
             yield from expectations.findings(expected, self._modules(asked.after).read, touched)
 
@@ -227,6 +230,10 @@ class Checker:
         patch = self._patch(asked.patch) if self._says(asked.patch, b"Pq-Allow:") else None
         return finding.code in self.queue.config.check.off or (patch is not None and finding.code in header.allowed(patch.header))
 
+    def _expected(self, name: str) -> tuple[str, ...]:
+        patch = self._patch(name) if self._says(name, b"Pq-Expect:") else None
+        return expectations.read(patch.header) if patch is not None else ()
+
     def _says(self, name: str, words: bytes) -> bool:
         """Whether a patch may say so: most do not, and need not be read for it."""
         with contextlib.suppress(PqError):
@@ -259,9 +266,10 @@ class Checker:
             self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
         ]
 
-    def _imports(self, asked: Asked) -> Imported | Finding:
-        """Import the tree after a patch."""
-        check = self.queue.config.check
+    def _imports(self, stack: Sequence[Asked]) -> Imported | Finding:
+        """Import the tree after the last of some patches, and what they expect to be imported."""
+        check, asked = self.queue.config.check, stack[-1]
+        modules = (*check.modules, *(each for patch in stack for each in expectations.imports(self._expected(patch.patch))))
         stage = Stage(self.folder, self.overlay)
         stage.update(asked.after, lambda staged: self._changes(staged, asked.after))
         self.progress(f"importing {', '.join(check.modules)}")
@@ -269,7 +277,7 @@ class Checker:
         request = imports.Request(
             python=self.python.path,
             root=stage.files / check.root,
-            modules=check.modules,
+            modules=tuple(dict.fromkeys(modules)),
             stand_ins=check.stand_ins,
             probes=probes,
             timeout=check.timeout,
@@ -310,12 +318,12 @@ class Checker:
         good, bad, finding = -1, len(asked) - 1, last
         while bad - good > 1:
             middle = (good + bad) // 2
-            outcome = self._imports(asked[middle])
+            outcome = self._imports(asked[: middle + 1])
             if isinstance(outcome, Finding):
                 bad, finding = middle, outcome
             else:
                 good = middle
-        if bad == 0 and isinstance(below := self._imports(replace(asked[0], after=asked[0].before)), Finding):
+        if bad == 0 and isinstance(below := self._imports([_below(asked[0])]), Finding):
             return asked[0], replace(
                 below, reason=f"the tree below this patch fails already (is [check] in pq.toml right?): {below.reason}"
             )
@@ -346,3 +354,8 @@ class Checker:
                 starts = [at for at in range(len(lines)) if lines[at : at + len(hunk.new)] == hunk.new]
                 near += [(max(at + 1 - line, line - at - len(hunk.new), 0), hunk) for at in starts]
         return min(near, key=lambda found: found[0])[1] if near else None
+
+
+def _below(asked: Asked) -> Asked:
+    """The tree below a patch, as if no patch had made it."""
+    return Asked("", asked.before, asked.before)

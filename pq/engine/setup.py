@@ -150,11 +150,6 @@ def _environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
     if not check.modules or check.python != "managed":
         return False
     requirements = checking.requirements_file(queue, pin)
-    if not requirements.is_file():
-        raise PqError(
-            f"{queue.relative(requirements)} is missing: the import check has no requirements for {pin.release}",
-            hint="write it, or set [check] python",
-        )
     folder = environment.managed(requirements.read_bytes(), checking.cache())
     if environment.is_complete(folder):
         return False

@@ -140,6 +140,17 @@ def test_the_first_patch_to_blame_is_named(checked: World) -> None:
     assert "Patch bad.patch is rejected" in said.err
 
 
+def test_what_a_patch_expects_to_be_imported_is_imported(checked: World) -> None:
+    checked.patch("fine.patch", {"pkg/fine.py": b"import json\n"}, header=b"Pq-Expect: import pkg.fine\n\n")
+    checked.patch("dead.patch", {"pkg/dead.py": b"import nowhere\n"}, header=b"Pq-Expect: import pkg.dead\n\n")
+
+    said = checked.pq("push", "-a")
+
+    assert (said.code, said.out.splitlines()[-1]) == (4, "Now at patch fine.patch"), said
+    assert "Patch dead.patch is rejected" in said.err
+    assert "pkg/dead.py:1: ModuleNotFoundError: No module named 'nowhere', by hunk 1 (patches/dead.patch:" in said.err
+
+
 def test_a_release_that_fails_already_is_not_blamed_on_a_patch(checked: World) -> None:
     configure(checked, modules=["pkg.nowhere"])
 

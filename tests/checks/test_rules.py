@@ -67,7 +67,7 @@ def test_each_rule_rejects_and_can_be_switched_off(rules: World, code: str) -> N
     rules.pq("pop")
     config.write_text(text)
     place = rules.queue / "patches" / "p.patch"
-    place.write_bytes(f"Why.\n\nPq-Allow: other, {code}\n\n".encode() + place.read_bytes())
+    place.write_bytes(f"Why.\n\nPq-Allow: no-name, {code}\n\n".encode() + place.read_bytes())
     assert rules.pq("push").code == 0
 
 
@@ -131,6 +131,15 @@ def test_the_patch_to_blame_is_the_one_that_takes_the_name_away(rules: World) ->
     assert (said.code, said.out.splitlines()[-1]) == (4, "Now at patch touch.patch"), said
     assert "Patch away.patch is rejected" in said.err
     assert "pkg/args.py:10: module pkg.there has no y" in said.err
+
+
+@pytest.mark.parametrize("code", ["syntax", "nothing", "no-name no-module"])
+def test_what_a_patch_can_t_allow(rules: World, code: str) -> None:
+    rules.patch("p.patch", {"pkg/args.py": ARGS + b"x = 1\n"}, header=f"Pq-Allow: {code}\n\n".encode())
+
+    said = rules.pq("push")
+
+    assert (said.code, f"the patch allows {code}, which is none of option-twice, " in said.err) == (4, True), said.err
 
 
 def test_a_rule_that_is_none(rules: World) -> None:
