@@ -349,10 +349,13 @@ def test_several_copies_of_one_run(copy: Copy, runs: Path) -> None:
     assert times(runs) == 2
     assert sorted(place.name for place in worker.folder.glob("0?")) == ["00", "01", "02"]
 
+    second = (worker.folder / "02").stat().st_ctime_ns
+
     copy.write("pkg/other.py", "import pkg.runs\n\n\nclass Other:\n    changed = True\n")
     assert isinstance(copy.check(module + "\n\nassert Mine.changed\n"), Imported)
 
     assert times(runs) == 2
+    assert (worker.folder / "02").stat().st_ctime_ns > second  # a copy of the run that went on from the first one
 
 
 # -- whatever happens to it -----------------------------------------------------------------------------------------

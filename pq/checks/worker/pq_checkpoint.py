@@ -58,6 +58,12 @@ class Watch(importlib.abc.MetaPathFinder):
         same = all(text == upper_part(self.source(place) or "") for place, text in self.begun.items())
         return same and self.reading.holds()
 
+    def go_on(self, names: list[str]) -> None:
+        """Watch these from now on, in a process that has just gone on from a copy."""
+        self.names = set(names)
+        self.open = _descriptors()
+        self.reading.is_blind = False  # the fork was this copy's own
+
     def can_be_kept(self) -> bool:
         """Whether a copy would be exact: this process has one thread, no file that it may read on in, and nobody else reads for it."""
         return self.kept < _MOST and is_alone() and not self.reading.is_blind and _descriptors() <= self.open

@@ -125,7 +125,7 @@ class Run:
         except BaseException:  # what an import catches must not go on here
             os._exit(1)
         self.order.update(order)
-        self.watch.names = set(order["watch"])
+        self.watch.go_on(order["watch"])
         self.process = os.getpid()
 
 
