@@ -8,6 +8,7 @@ and in the one that it comes to (design, section 7).
 from __future__ import annotations
 
 import ast
+import functools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,8 +44,9 @@ class Surroundings:
         return f"{self.scope or 'the module'}{inside}{siblings}"
 
 
+@functools.lru_cache(maxsize=16)
 def parse(source: bytes) -> ast.Module | None:
-    """The tree of a file; None where it does not parse."""
+    """The tree of a file, not to be changed by the caller; None where it does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
