@@ -3,7 +3,7 @@
 A verdict belongs to the trees before and after, and to everything that could change it: pq's version, the bytes of all files
 under `hooks/`, the table `[check]`, and the interpreter with its packages. `final` verdicts are those of a push's last tree,
 which alone is imported; they count for an inner tree as well, not the other way round. On disk: `pq/verdicts.json` in the git
-folder, `{<configuration>: {"<before> <after>": <final>}}`, only accepted ones.
+folder, `{<configuration>: {"<before> <after>[ <digest>]": <final>}}`, only accepted ones; the digest is of what the patch expects and allows.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.errors import NotChecked
+from pq.repo.commits import Commit
 from pq.repo.files import write_synced
 from pq.repo.git import environment
 
@@ -65,9 +66,9 @@ class Gate:
         if self._unknown(candidates):
             self._require_hook()
 
-    def passed(self, before: str, after: str, *, final: bool) -> bool:
+    def passed(self, before: str, commit: Commit, *, final: bool) -> bool:
         """Whether a candidate was let through under the configuration of now."""
-        known = self._verdicts.get(self._configuration, {}).get(f"{before} {after}")
+        known = self._verdicts.get(self._configuration, {}).get(_key(before, commit))
         return known is not None and (known or not final)
 
     def _unknown(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -75,7 +76,7 @@ class Gate:
         unknown = [
             number
             for number, candidate in enumerate(candidates)
-            if not self.passed(candidate.before, candidate.commit.tree, final=number == last)
+            if not self.passed(candidate.before, candidate.commit, final=number == last)
         ]
         return (
             [candidate for number, candidate in enumerate(candidates) if number in unknown or number == last] if unknown else ()
@@ -114,13 +115,13 @@ class Gate:
     def _remember(self, candidates: Sequence[Candidate]) -> None:
         verdicts = dict(self._verdicts.get(self._configuration, {}))
         for number, each in enumerate(candidates):
-            key = f"{each.before} {each.commit.tree}"
+            key = _key(each.before, each.commit)
             verdicts[key] = number == len(candidates) - 1 or verdicts.get(key, False)
         self._write(dict(list(verdicts.items())[-_KEPT:]))
 
     def _forget(self, candidates: Sequence[Candidate]) -> None:
         """What was let through once and is rejected now was let through by chance, or by something that no digest sees."""
-        about = {f"{each.before} {each.commit.tree}" for each in candidates}
+        about = {_key(each.before, each.commit) for each in candidates}
         verdicts = self._verdicts.get(self._configuration, {})
         if about & verdicts.keys():
             self._write({key: final for key, final in verdicts.items() if key not in about})
@@ -156,6 +157,12 @@ class Gate:
                 content = place.read_bytes()
                 digest.update(f"\n{queue.relative(place)} {len(content)}\n".encode("utf-8", "surrogateescape") + content)
         return digest.hexdigest()
+
+
+def _key(before: str, commit: Commit) -> str:
+    """What a verdict is about: the trees, and what the patch says of itself that the checks go by."""
+    said = b"\n".join(line.strip() for line in commit.message.split(b"\n") if line.startswith((b"Pq-Expect:", b"Pq-Allow:")))
+    return f"{before} {commit.tree}" + (f" {hashlib.sha256(said).hexdigest()[:16]}" if said else "")
 
 
 def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder: Path) -> tuple[int, bytes]:

@@ -116,7 +116,7 @@ def _tell_unchecked(workspace: Workspace, before: State, after: State, tell: Tel
         if not stack or before.head == after.head or before.files == after.files:
             return
         below = workspace.checkout.read_commit(stack[-1].commit.parents[0]).tree
-        if not Gate(workspace, tell).passed(below, stack[-1].commit.tree, final=True):
+        if not Gate(workspace, tell).passed(below, stack[-1].commit, final=True):
             tell(events.Unchecked((stack[-1].patch,), asked=False))
 
 

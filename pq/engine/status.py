@@ -145,7 +145,7 @@ def _checked(workspace: Workspace) -> dict[str, bool]:
     found: dict[str, bool] = {}
     try:
         for each in workspace.applied:
-            found[each.patch] = gate.passed(before, each.commit.tree, final=each.patch == workspace.stack.top)
+            found[each.patch] = gate.passed(before, each.commit, final=each.patch == workspace.stack.top)
             before = each.commit.tree
     except PqError:  # what the verdicts depend on is not to be had
         return dict.fromkeys((each.patch for each in workspace.applied), False)

@@ -142,6 +142,18 @@ def test_what_a_patch_can_t_allow(rules: World, code: str) -> None:
     assert (said.code, f"the patch allows {code}, which is none of option-twice, " in said.err) == (4, True), said.err
 
 
+def test_what_a_patch_says_of_itself_is_a_part_of_the_verdict(rules: World) -> None:
+    """The trees are the same, and were let through."""
+    rules.patch("p.patch", {"pkg/args.py": ARGS + b"x = 1\n"}, header=b"Why.\n\n")
+    assert (rules.pq("push").code, rules.pq("pop").code) == (0, 0)
+    place = rules.queue / "patches" / "p.patch"
+    place.write_bytes(place.read_bytes().replace(b"Why.\n", b"Why.\n\nPq-Expect: import pkg.nowhere\n"))
+
+    said = rules.pq("push")
+
+    assert (said.code, "the patch expects import pkg.nowhere" in said.err) == (4, True), said
+
+
 def test_a_rule_that_is_none(rules: World) -> None:
     config = rules.queue / "pq.toml"
     config.write_text(f'{config.read_text().partition("[check]")[0]}[check]\noff = ["syntax"]\n')
