@@ -182,7 +182,7 @@ def _read(pipe: int) -> Mapping[str, object] | None:
         answer = json.loads(b"".join(parts))
     except ValueError:
         return None
-    return answer if isinstance(answer, dict) else None
+    return answer if isinstance(answer, dict) and ("failed" in answer or _imported(answer, 0) is not None) else None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

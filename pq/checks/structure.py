@@ -17,8 +17,6 @@ from pq.checks.sources import Source
 from pq.core import surroundings
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (ast.ClassDef, *_FUNCTIONS)
 _ALTERNATIVES = {"setter", "getter", "deleter", "overload", "register", "dispatch", "typing"}
 """Decorators of definitions that have the same name on purpose."""
 _KEEPING = {"wraps", "lru_cache", "no_grad", "inference_mode", "compile", "jit", "fixture", "dataclass"}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from pq.core import surroundings
 
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -21,13 +22,8 @@ class Scope:
 
 def scopes(source: bytes) -> tuple[Scope, ...]:
     """All scopes of a file, outer before inner; none where it does not parse."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(_below(tree, ""))
+    tree = surroundings.parse(source)
+    return tuple(_below(tree, "")) if tree is not None else ()
 
 
 def enclosing(found: tuple[Scope, ...], line: int) -> str:

@@ -186,6 +186,8 @@ def _children(node: ast.AST) -> list[ast.AST]:
             return []
         case ast.Dict(keys=keys, values=values):
             return [_Entry(key, value) for key, value in zip(keys, values, strict=True)]
+        case _Entry(key=key, value=value):
+            return [each for each in (key, value) if each is not None]
     found: list[ast.AST] = []
     for child in ast.iter_child_nodes(node):
         found += [child] if hasattr(child, "lineno") or isinstance(child, ast.match_case) else _children(child)
@@ -194,8 +196,6 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 class _Entry(ast.AST):
     """An entry of a dict, which Python's trees have as two lists."""
-
-    _fields = ("key", "value")
 
     def __init__(self, key: ast.expr | None, value: ast.expr) -> None:
         super().__init__()

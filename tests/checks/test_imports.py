@@ -116,6 +116,10 @@ def test_what_an_import_raises_is_the_reason(copy: Copy, line: str, reason: str)
         ("import os; os.kill(os.getpid(), 9)\n", "was killed by signal 9"),
         ("import os; os.closerange(0, 100)\n", "exited with"),
         ("import os\nfor fd in range(100):\n    try: os.write(fd, b'{}')\n    except OSError: pass\n", "exited with 0"),
+        (
+            "import os\nfor fd in range(3, 100):\n    try: os.write(fd, b'{}')\n    except OSError: pass\nos._exit(0)\n",
+            "exited with 0",
+        ),
         ("class X(Exception):\n    def __str__(self): 1 / 0\nraise X\n", "exited with 1"),
     ],
 )
