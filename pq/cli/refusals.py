@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pq.core.place import How, Landed, Placed, Reason, Refused
+from pq.core.placement import How, Landed, Placed, Reason, Refused
 from pq.engine.apply import Failed, Refusal
 from pq.engine.events import Ending, PatchEnding
 
@@ -59,6 +59,7 @@ def moved_lines(path: str, placed: Placed) -> list[str]:
         remarks = [f"offset {hunk.offset} {'line' if abs(hunk.offset) == 1 else 'lines'}"] if hunk.offset else []
         remarks += [f"FUZZ {hunk.fuzz}"] if hunk.fuzz else []
         remarks += ["merged three-way"] if placed.how is How.MERGED and hunk.offset else []
+        remarks += ["merged by structure"] if placed.how is How.STRUCTURED else []
         if remarks:
             lines.append(f"  {path}: hunk {hunk.hunk} succeeded at {hunk.line} ({', '.join(remarks)})")
     return lines

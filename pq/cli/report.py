@@ -20,7 +20,7 @@ from pq.errors import ParseError, PqError
 
 if TYPE_CHECKING:
     from pq.core.patch import FilePatch
-    from pq.core.place import Placed
+    from pq.core.placement import Placed
     from pq.engine.apply import Failed
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status

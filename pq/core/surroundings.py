@@ -67,8 +67,8 @@ def around(tree: ast.Module, first: int, last: int) -> Surroundings:
         elif (label := _label(inner)) is not None:
             within.append(label)
         node = inner
-    above = [child for child in _children(node) if _span(child)[1] < first]
-    below = [child for child in _children(node) if _span(child)[0] > last]
+    above = [child for child in _children(node) if lines_of(child)[1] < first]
+    below = [child for child in _children(node) if lines_of(child)[0] > last]
     return Surroundings(".".join(scope), tuple(within), _name(above[-1]) if above else None, _name(below[0]) if below else None)
 
 
@@ -173,7 +173,7 @@ def _told(lines: Lines) -> tuple[int, int] | tuple[()]:
 def _holding(node: ast.AST, first: int, last: int) -> ast.AST | None:
     """The child that the lines are a part of."""
     for child in _children(node):
-        start, stop = _span(child)
+        start, stop = lines_of(child)
         if start <= first and last <= stop and (start, stop) != (first, last):
             return child
     return None
@@ -191,7 +191,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     for child in ast.iter_child_nodes(node):
         found += [child] if hasattr(child, "lineno") or isinstance(child, ast.match_case) else _children(child)
-    return sorted(found, key=_span)
+    return sorted(found, key=lines_of)
 
 
 class _Entry(ast.AST):
@@ -205,10 +205,10 @@ class _Entry(ast.AST):
         self.end_lineno = value.end_lineno
 
 
-def _span(node: ast.AST) -> tuple[int, int]:
+def lines_of(node: ast.AST) -> tuple[int, int]:
     """First and last line, decorators included."""
     if isinstance(node, ast.match_case):
-        return node.pattern.lineno, _span(node.body[-1])[1]
+        return node.pattern.lineno, lines_of(node.body[-1])[1]
     first: int = node.lineno  # type: ignore[attr-defined]
     last: int = node.end_lineno  # type: ignore[attr-defined]
     return min([first, *(each.lineno for each in getattr(node, "decorator_list", ()))]), last

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pq.core import paths
 from pq.core.lines import is_blob
 from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Action, FilePatch, Patch
-from pq.core.place import How, Placed, Reason, Refused, place
+from pq.core.place import place
+from pq.core.placement import How, Placed, Reason, Refused
 from pq.core.tree import File, Tree
 
 Bases = Callable[[FilePatch], bytes | None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pq.core import patch_reader, render
 from pq.core.patch import Action, FilePatch, Patch
-from pq.core.place import Reason
+from pq.core.placement import Reason
 from pq.core.render import FileChange
 from pq.core.series import Entry
 from pq.core.tree import File

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pq.checks.findings import Finding
-    from pq.core.place import Placed
+    from pq.core.placement import Placed
     from pq.engine.apply import Failed
 
 

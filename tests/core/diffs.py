@@ -11,7 +11,8 @@ from pathlib import Path
 from pq.core import patch_reader
 from pq.core.lines import blob_id, split_lines
 from pq.core.patch import FilePatch
-from pq.core.place import Placed, Refused, place
+from pq.core.place import place
+from pq.core.placement import Placed, Refused
 from tests.conftest import git
 
 NO_NEWLINE = b"\n\\ No newline at end of file\n"

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pq.core.place import Placed, Reason, Refused, place
+from pq.core.place import place
+from pq.core.placement import Placed, Reason, Refused
 from tests.core.diffs import only, recorded
 
 BASE = """\

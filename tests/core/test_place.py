@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pq.core.place import How, HunkPlace, Landed, Placed, Reason, Refused, place
+from pq.core.place import place
+from pq.core.placement import How, HunkPlace, Landed, Placed, Reason, Refused
 from tests.core.diffs import content, only, plain, put, recorded, refusal
 
 TEN = b"".join(b"line %d\n" % n for n in range(1, 11))

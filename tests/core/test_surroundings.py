@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pq.core import surroundings
-from pq.core.place import Placed, Reason, Refused, place
+from pq.core.place import place
+from pq.core.placement import Placed, Reason, Refused
 from tests.core.diffs import only, plain, recorded
 
 

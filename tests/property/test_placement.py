@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pq.core import patch_reader
 from pq.core.lines import Lines, split_lines
 from pq.core.patch import Action, FilePatch, Hunk
-from pq.core.place import HunkPlace, Placed, Reason, Refused, place
+from pq.core.place import place
+from pq.core.placement import HunkPlace, Placed, Reason, Refused
 from tests.core.diffs import content, only, plain, recorded
 from tests.property.texts import edited, folders, git_diff, look_alikes, near, odd, seldom
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pq.core import header, patch_reader, paths
 from pq.core.lines import blob_id
 from pq.core.patch import Action
-from pq.core.place import How, Placed, place
+from pq.core.place import place
+from pq.core.placement import How, Placed
 from pq.errors import ParseError
 from tests.core.diffs import plain, recorded
 from tests.core.test_patch_reader import BROKEN, FOREIGN, PLAIN

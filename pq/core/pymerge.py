@@ -1,0 +1,338 @@
+"""A merge of Python files by statements and entries, for what a merge of lines can't settle.
+
+The patch is read as what it does to units (see `pytree`): a statement or an entry put between two others, taken out, or changed. That is done
+in ours where these two stand now, and ours keeps all other bytes. It is an answer only where each step is sure; `Unsure` otherwise:
+
+- what is put in stands between the units that correspond to its old neighbours, one of which at least is there as it was;
+- what both sides put at the same place has no order: definitions, imports, fields, parameters, keywords, registrations, or statements that
+  do not touch what the others name. Ours come first then;
+- what is taken out is in ours as it was, or is gone there, too;
+- what both sides changed is taken apart further, down to entries; a text between brackets that both changed is not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pq.core import pytree, surroundings
+from pq.core.pyalign import Piece, aligned, has_blocks, pieces_of, said, wrapped
+from pq.core.pytree import File, Listing, Text, Unit
+
+_FREE = {"def", "ClassDef", "import", "AnnAssign"}
+"""Kinds of statements whose order among their like means nothing."""
+_NAMED = {*_FREE, "Assign", "entry"}
+"""Kinds of units that are what their names say, whatever is in them."""
+
+
+class Unsure(Exception):
+    """No answer: the fact, as a sentence about the patch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Bytes `start` to `stop` of ours become these; `line` is where they come from, from 1 in theirs."""
+
+    start: int
+    stop: int
+    text: bytes
+    line: int
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[Splice, ...]]:
+    """Ours with what theirs did to base, and by which splices. Raises Unsure."""
+    try:
+        files = _Three(pytree.read(base), pytree.read(ours), pytree.read(theirs))
+    except pytree.Unreadable:
+        raise Unsure("one of the files can't be taken apart") from None
+    splices = sorted(
+        files.listings(files.base.listing, files.ours.listing, files.theirs.listing), key=lambda each: (each.start, each.stop)
+    )
+    out: list[bytes] = []
+    here = 0
+    for splice in splices:
+        if splice.start < here:
+            raise Unsure("two changes of the patch come to stand at one place")
+        out += [ours[here : splice.start], splice.text]
+        here = splice.stop
+    merged = b"".join((*out, ours[here:]))
+    if surroundings.parse(merged) is None:
+        raise Unsure("the merged file would not parse")
+    return merged, tuple(splices)
+
+
+@dataclass(frozen=True, slots=True)
+class _Three:
+    """The three files of a merge. Methods yield what has to happen to ours."""
+
+    base: File
+    ours: File
+    theirs: File
+
+    def listings(self, base: Listing, ours: Listing, theirs: Listing) -> Iterator[Splice]:
+        """Blocks, or the entries between brackets, that correspond."""
+        if self.base.text(base) == self.theirs.text(theirs):
+            return
+        here, there = aligned(self.base, base, self.ours, ours), aligned(self.base, base, self.theirs, theirs)
+        places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here))
+        for number, unit in enumerate(base.units):
+            mine = ours.units[here[number]] if number in here else None
+            if number in there:
+                yield from self._kept(unit, mine, theirs.units[there[number]])
+            elif mine is not None:
+                if mine.normal != unit.normal:
+                    raise Unsure(f"it takes out {_called(unit)}, which was changed")
+                yield from places.taken_out(here[number])
+        for run in places.put_in():
+            yield from run
+
+    def _kept(self, base: Unit, ours: Unit | None, theirs: Unit) -> Iterator[Splice]:
+        """A unit that theirs still has."""
+        if self.base.text(base) == self.theirs.text(theirs):
+            return
+        if ours is None:
+            if self.base.text(base).split() == self.theirs.text(theirs).split():
+                return
+            raise Unsure(f"it changes {_called(base)}, which is gone")
+        above = self._above(base, ours, theirs)
+        if theirs.normal == base.normal and self._code(self.base, base) == self._code(self.theirs, theirs):
+            yield from above
+        elif ours.normal == theirs.normal:
+            return  # landed
+        elif ours.normal == base.normal and not has_blocks(ours):
+            yield from above
+            yield Splice(ours.code, ours.stop, self.moved(theirs, theirs.code, ours), self._line(theirs.code))
+        else:
+            yield from above
+            yield from self._parts(base, ours, theirs)
+
+    def _above(self, base: Unit, ours: Unit, theirs: Unit) -> list[Splice]:
+        """The comments and blank lines above a statement."""
+        was = self.base.content[base.start : base.code]
+        mine = self.ours.content[ours.start : ours.code]
+        other = self.theirs.content[theirs.start : theirs.code]
+        if other in (was, mine):
+            return []
+        if mine.split() != was.split():
+            if other.split() == was.split():
+                return []
+            raise Unsure(f"it changes the comment above {_called(base)}, which was changed")
+        return [Splice(ours.start, ours.code, self.moved(theirs, theirs.start, ours, theirs.code), self._line(theirs.start))]
+
+    def _parts(self, base: Unit, ours: Unit, theirs: Unit) -> Iterator[Splice]:
+        """What a unit is made of, where both sides changed it or it holds blocks."""
+        pieces = [list(pieces_of(unit)) for unit in (base, ours, theirs)]
+        if len({tuple(name for name, _ in each) for each in pieces}) > 1:
+            raise Unsure(f"it changes {_called(base)}, which was changed")
+        for (_, was), (_, mine), (_, other) in zip(*pieces, strict=True):
+            if was != other and (said(was) != said(other) or _is_block(was)):
+                yield from self._piece(base, was, mine, other)
+
+    def _piece(self, unit: Unit, was: Piece, mine: Piece, other: Piece) -> Iterator[Splice]:
+        """A block, or what stands between two of them, which theirs changed."""
+        if said(mine) == said(other) and not _is_block(was):
+            return  # landed
+        shapes = {tuple(part.name if isinstance(part, Listing) else "" for part in piece) for piece in (was, mine, other)}
+        if len(shapes) > 1:
+            raise Unsure(f"it changes {_called(unit)}, which was changed")
+        for one, two, three in zip(was, mine, other, strict=True):
+            if isinstance(one, Listing) and isinstance(two, Listing) and isinstance(three, Listing):
+                yield from self.listings(one, two, three)
+            elif isinstance(one, Text) and isinstance(two, Text) and isinstance(three, Text):
+                yield from self._texts(unit, one, two, three)
+
+    def _texts(self, unit: Unit, was: Text, mine: Text, other: Text) -> Iterator[Splice]:
+        if other.normal in (was.normal, mine.normal):
+            return
+        if mine.normal != was.normal:
+            raise Unsure(f"it changes {_called(unit)}, which was changed")
+        yield Splice(mine.start, mine.stop, self.theirs.text(other), self._line(other.start))
+
+    def moved(self, unit: Unit, start: int, like: Unit, stop: int | None = None) -> bytes:
+        """The bytes of theirs from `start` on (to `stop`, or the unit's end), moved in as far as a unit of ours is."""
+        text = self.theirs.content[start : unit.stop if stop is None else stop]
+        return _indented(text, _indent(self.theirs, unit), _indent(self.ours, like))
+
+    def _line(self, place: int) -> int:
+        return self.theirs.content.count(b"\n", 0, place) + 1
+
+    @staticmethod
+    def _code(file: File, unit: Unit) -> bytes:
+        return file.content[unit.code : unit.stop]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where units of theirs come to stand in a listing of ours. `here` and `there` say which units of ours and theirs are base's."""
+
+    files: _Three
+    base: Listing
+    ours: Listing
+    theirs: Listing
+    here: dict[int, int]
+    there: dict[int, int]
+    wrapped: dict[int, int]
+
+    def put_in(self) -> Iterator[Iterator[Splice]]:
+        """The runs of units that theirs puts in."""
+        known = {place: number for number, place in self.there.items()}
+        run: list[int] = []
+        for number in range(len(self.theirs.units) + 1):
+            if number < len(self.theirs.units) and number not in known:
+                run.append(number)
+            elif run:
+                yield self._put_between(run, known.get(run[0] - 1, -1), known.get(number, len(self.base.units)))
+                run = []
+
+    def taken_out(self, place: int) -> Iterator[Splice]:
+        """The unit of ours at this place goes."""
+        unit = self.ours.units[place]
+        if not self.ours.entries:
+            yield Splice(unit.start, unit.stop, b"", 0)
+        elif place + 1 < len(self.ours.units):
+            yield Splice(unit.start, self.ours.units[place + 1].start, b"", 0)
+        elif place:
+            yield Splice(self.ours.units[place - 1].stop, unit.stop, b"", 0)
+        else:
+            yield Splice(unit.start, unit.stop, b"", 0)
+
+    def _put_between(self, run: Sequence[int], above: int, below: int) -> Iterator[Splice]:
+        """A run of theirs that stands between two units of base (-1 and the length: the ends)."""
+        units = [self.theirs.units[number] for number in run]
+        ends = {-1: -1, len(self.base.units): len(self.ours.units)}
+        first, last = (ends.get(number, self.here.get(number, self.wrapped.get(number))) for number in (above, below))
+        if not any(number in ends or self._is_as_it_was(number) for number in (above, below)):
+            raise Unsure(f"it puts {_called(units[0])} between two others that were changed")
+        if first is None or last is None:
+            place = first + 1 if first is not None else last or 0
+            new: Sequence[Unit] = ()
+        else:
+            if first >= last:
+                raise Unsure(f"it puts {_called(units[0])} between two others that changed their order")
+            own = {*self.here.values(), *self.wrapped.values()}
+            new = [self.ours.units[number] for number in range(first + 1, last) if number not in own]
+            place = last
+        wanted = [unit for unit in units if not any(unit.normal == other.normal for other in new)]
+        for unit in wanted:
+            if any(_is_same(unit, other) for other in self.ours.units):
+                raise Unsure(f"it puts {_called(unit)} where such a one is already")
+            if any(not _is_free(unit, other, entries=self.ours.entries) for other in new):
+                raise Unsure(f"it puts {_called(unit)} where {_called(new[0])} was put, and the order may matter")
+        if wanted:
+            yield self._put(wanted, place)
+
+    def _is_as_it_was(self, number: int) -> bool:
+        """Whether a unit of base is in ours, as what it was: unchanged, or by its name."""
+        if number not in self.here:
+            return number in self.wrapped
+        one, other = self.base.units[number], self.ours.units[self.here[number]]
+        return one.normal == other.normal or (one.kind in _NAMED and one.key == other.key)
+
+    def _put(self, units: Sequence[Unit], place: int) -> Splice:
+        line = self.files._line(units[0].code)  # noqa: SLF001 - the same merge
+        if self.ours.entries:
+            return self._put_entries(units, place, line)
+        if not self.ours.units:
+            raise Unsure(f"it puts {_called(units[0])} where nothing is left")
+        at = self.ours.units[place].start if place < len(self.ours.units) else self.ours.stop
+        like = self.ours.units[min(place, len(self.ours.units) - 1)]
+        return Splice(at, at, b"".join(self.files.moved(unit, unit.start, like) for unit in units), line)
+
+    def _put_entries(self, units: Sequence[Unit], place: int, line: int) -> Splice:
+        ours, content = self.ours.units, self.files.ours.content
+        texts = [self.files.theirs.text(unit) for unit in units]
+        if not ours:
+            return Splice(self.ours.start, self.ours.start, b", ".join(texts), line)
+        if not self._is_by_lines():
+            if place < len(ours):
+                return Splice(ours[place].start, ours[place].start, b"".join(text + b", " for text in texts), line)
+            return Splice(ours[-1].stop, ours[-1].stop, b"".join(b", " + text for text in texts), line)
+        like = ours[min(place, len(ours) - 1)]
+        indent = _indent(self.files.ours, like)
+        lines = b"".join(
+            indent + _indented(text, _indent(self.files.theirs, unit), indent) + b",\n"
+            for unit, text in zip(units, texts, strict=True)
+        )
+        if place < len(ours):
+            at = content.rfind(b"\n", 0, like.start) + 1
+            return Splice(at, at, lines, line)
+        comma = content.find(b",", like.stop, self.ours.stop)
+        at = content.find(b"\n", comma if comma >= 0 else like.stop, self.ours.stop) + 1
+        if comma < 0:
+            return Splice(like.stop, at, b"," + content[like.stop : at] + lines, line)
+        return Splice(at, at, lines, line)
+
+    def _is_by_lines(self) -> bool:
+        """Whether every entry of ours begins a line, and none ends on the line of the closing bracket."""
+        content = self.files.ours.content
+        begins = all(not content[content.rfind(b"\n", 0, unit.start) + 1 : unit.start].strip() for unit in self.ours.units)
+        return begins and b"\n" in content[self.ours.units[-1].stop : self.ours.stop]
+
+
+def _is_same(one: Unit, other: Unit) -> bool:
+    """Whether two units would define one name, or register one word, twice."""
+    if not one.key or (one.kind, one.key) != (other.kind, other.key):
+        return False
+    return one.kind in ("def", "ClassDef", "AnnAssign", "entry") or (one.kind == "Expr" and one.key.endswith(("')", '")')))
+
+
+def _is_free(one: Unit, other: Unit, *, entries: bool) -> bool:
+    """Whether the order of two units that both sides put at the same place means nothing."""
+    if entries:
+        return bool(one.key and other.key)
+    if one.kind in _FREE and other.kind in _FREE:
+        return True
+    if one.node is None or other.node is None:
+        return False
+    if _is_registration(one.node) and _is_registration(other.node):
+        return True
+    return not (_stored(one.node) & _named(other.node) or _stored(other.node) & _named(one.node)) and _is_plain(
+        one.node, other.node
+    )
+
+
+def _is_registration(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and bool(node.value.args or node.value.keywords)
+
+
+def _is_plain(*nodes: ast.stmt) -> bool:
+    """Whether all of them do no more than give names: `x = …`, `self.x = …`."""
+    return all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in nodes)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    return {
+        surroundings.words(each)
+        for each in ast.walk(node)
+        if isinstance(each, (ast.Name, ast.Attribute)) and isinstance(each.ctx, ast.Store)
+    }
+
+
+def _named(node: ast.AST) -> set[str]:
+    return {surroundings.words(each) for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute))}
+
+
+def _indent(file: File, unit: Unit) -> bytes:
+    """The blanks in front of the line on which a unit begins."""
+    start = file.content.rfind(b"\n", 0, unit.code) + 1
+    line = file.content[start : file.content.find(b"\n", start)]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _indented(text: bytes, old: bytes, new: bytes) -> bytes:
+    """The lines of a text with another indent. Raises Unsure where a string goes over lines."""
+    if old == new:
+        return text
+    if b'"""' in text or b"'''" in text:
+        raise Unsure("a text of several lines would have to be moved in")
+    lines = text.split(b"\n")
+    return b"\n".join(new + line[len(old) :] if line.startswith(old) else line for line in lines)
+
+
+def _called(unit: Unit) -> str:
+    return unit.key or unit.kind
+
+
+def _is_block(piece: Piece) -> bool:
+    return bool(piece) and isinstance(piece[0], Listing) and not piece[0].entries
