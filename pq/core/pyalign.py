@@ -10,6 +10,8 @@ from pq.core.pytree import File, Listing, Text, Unit
 
 _ALIKE = 0.6
 """The part of their words that two units share which are one, changed."""
+_WITHIN = 0.8
+"""The part of its words that the shorter has in the longer, where the one has grown to be the other."""
 
 Piece = Sequence[Text | Listing]
 """One block, or what stands between two of them."""
@@ -112,4 +114,4 @@ def _share(words: Sequence[object], others: Sequence[object]) -> bool:
     if not words or not others or max(len(words), len(others)) > 4 * min(len(words), len(others)):
         return False
     same = sum(length for _, _, length in PatienceSequenceMatcher(None, words, others).get_matching_blocks())
-    return 2 * same / (len(words) + len(others)) >= _ALIKE
+    return 2 * same / (len(words) + len(others)) >= _ALIKE or same / min(len(words), len(others)) >= _WITHIN
