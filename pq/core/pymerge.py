@@ -32,12 +32,16 @@ class Unsure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Bytes `start` to `stop` of ours become these; `line` is where they come from, from 1 in theirs."""
+    """Bytes `start` to `stop` of ours become these; `line` is where they come from, from 1 in theirs.
+
+    `last`: behind all others that come to stand at the same place.
+    """
 
     start: int
     stop: int
     text: bytes
     line: int
+    last: bool = False
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[Splice, ...]]:
@@ -47,7 +51,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[Splice,
     except pytree.Unreadable:
         raise Unsure("one of the files can't be taken apart") from None
     splices = sorted(
-        files.listings(files.base.listing, files.ours.listing, files.theirs.listing), key=lambda each: (each.start, each.stop)
+        files.listings(files.base.listing, files.ours.listing, files.theirs.listing),
+        key=lambda each: (each.start, each.stop, each.last),
     )
     out: list[bytes] = []
     here = 0
@@ -118,7 +123,8 @@ class _Three:
             if other.split() == was.split():
                 return []
             raise Unsure(f"it changes the comment above {_called(base)}, which was changed")
-        return [Splice(ours.start, ours.code, self.moved(theirs, theirs.start, ours, theirs.code), self._line(theirs.start))]
+        text = self.moved(theirs, theirs.start, ours, theirs.code)
+        return [Splice(ours.start, ours.code, text, self._line(theirs.start), last=True)]
 
     def _parts(self, base: Unit, ours: Unit, theirs: Unit) -> Iterator[Splice]:
         """What a unit is made of, where both sides changed it or it holds blocks."""

@@ -73,6 +73,11 @@ CARRIED: dict[str, Case] = {
         ("        check(x)\n", "        check(x)\n        mine(x)\n"),
         "        check(x, 2)\n        mine(x)\n        return x\n",
     ),
+    "a blank line of the patch below what it puts in": (
+        ("        check(x)\n", "        check(x, 2)\n"),
+        ("        return x\n", "\n        def mine():\n            pass\n\n        return x\n"),
+        "        check(x, 2)\n\n        def mine():\n            pass\n\n        return x\n",
+    ),
     "behind a call that a formatter has written anew": (
         ("        x = go(\n            a,\n            b=b,\n        )\n", "        x = go(a, b=b)\n"),
         ("            b=b,\n        )\n", "            b=b,\n            mine=1,\n        )\n"),
