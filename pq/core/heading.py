@@ -28,6 +28,8 @@ def contradicts(hunk: Hunk, lines: Lines, start: int, scopes: tuple[Scope, ...])
         return None if not scopes or found == paths.text(said) else found or "the module"
     if not _SCOPE.match(said):
         return None  # whatever statement stood at the margin above
+    if any(_SCOPE.match(line) and not line[:1].isspace() for line in hunk.old[: hunk.leading]):
+        return None  # the change is in what begins at the margin below the heading, which the hunk shows
     headings = [next((line.strip() for line in reversed(lines[:start]) if rule.match(line)), b"") for rule in _RULES]
     if any(_called(heading) == _called(said) for heading in headings):
         return None

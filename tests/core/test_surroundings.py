@@ -194,6 +194,18 @@ def test_a_heading_is_believed_where_nothing_else_is_known(name: str) -> None:
     )
 
 
+def test_a_heading_above_a_function_that_the_hunk_shows_says_nothing() -> None:
+    """Upstream put another function above, and what the heading names is not what the change is in."""
+    base = b"def first():\n    one()\n    two()\n    return 1\n\ndef second():\n    old()\n"
+    file = only(plain(base, base.replace(b"old", b"new")))
+    hunk = replace(file.hunks[0], section=b"def first():")
+    file = replace(file, old_path="f.py", new_path="f.py", hunks=(hunk,))
+    ours = base.replace(b"def second", b"def more():\n    return 1\n\ndef second")
+
+    assert b"".join(hunk.old[: hunk.leading]) == b"    return 1\n\ndef second():\n"
+    assert isinstance(place(file, ours), Placed)
+
+
 def test_a_heading_that_is_no_class_and_no_function_says_nothing() -> None:
     file = only(plain(BASE.encode(), THEIRS.encode()))
     file = replace(file, old_path="f.py", new_path="f.py", hunks=(replace(file.hunks[0], section=b"import time"),))
