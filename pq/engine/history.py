@@ -18,34 +18,36 @@ from pq.repo.transaction import Move, RefChange
 
 
 def do(workspace: Workspace, before: State, after: State) -> None:
-    """Make an operation: what was undone before it can't be redone any more, and no command waits at a conflict."""
-    checkout = workspace.checkout
-    previous, undone, stopped = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE, STOPPED))
+    """Make an operation: what was undone before it can't be redone any more, and no command waits at a conflict.
+
+    One that leads to another series is the first of that one's line, which goes on with the line of this one.
+    """
+    checkout, here, there = workspace.checkout, workspace.queue.series_name, _series(workspace, after)
+    previous, stopped = checkout.ref(OPERATIONS + here), checkout.ref(STOPPED + here)
     made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), previous)
+    branch, head = _branches(workspace, before, after, leaves=False)
     refs = (
-        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
-        RefChange(_ref(workspace, UNDONE), undone, None),
-        RefChange(_ref(workspace, STOPPED), stopped, None),
-        RefChange(_ref(workspace, OPERATIONS), previous, made),
+        branch,
+        *(RefChange(UNDONE + series, checkout.ref(UNDONE + series), None) for series in dict.fromkeys((here, there))),
+        RefChange(STOPPED + here, stopped, None),
+        RefChange(OPERATIONS + there, checkout.ref(OPERATIONS + there), made),
     )
-    checkout.mover.move(Move(made, before, after, refs))
+    checkout.mover.move(Move(made, before, after, refs, head=head))
 
 
 def step(workspace: Workspace, before: State, after: State, stop: Stop | None) -> None:
     """Move from one state to another in the midst of a command: to where it waits at a conflict, or back. The log does not have it."""
     checkout = workspace.checkout
-    ref = _ref(workspace, STOPPED)
+    ref = STOPPED + workspace.queue.series_name
     made = operations.write(checkout.objects, Operation(workspace.title, before, after, int(time.time())), None)
-    refs = (
-        RefChange(branch_of(workspace.queue.series_name), before.head, after.head),
-        RefChange(ref, checkout.ref(ref), stops.write(checkout.objects, stop) if stop is not None else None),
-    )
-    checkout.mover.move(Move(made, before, after, refs))
+    branch, head = _branches(workspace, before, after, leaves=_series(workspace, before) != workspace.queue.series_name)
+    refs = (branch, RefChange(ref, checkout.ref(ref), stops.write(checkout.objects, stop) if stop is not None else None))
+    checkout.mover.move(Move(made, before, after, refs, head=head))
 
 
 def forget_stop(workspace: Workspace) -> None:
     """No command waits any more."""
-    workspace.checkout.set_ref(_ref(workspace, STOPPED), None)
+    workspace.checkout.set_ref(STOPPED + workspace.queue.series_name, None)
 
 
 def undo(workspace: Workspace, tell: Tell) -> None:
@@ -54,15 +56,18 @@ def undo(workspace: Workspace, tell: Tell) -> None:
         logged = next(log(workspace), None)
         if logged is None:
             raise NothingToDo("No operation to undo")
-        operation = logged.operation
+        operation, checkout = logged.operation, workspace.checkout
         _require_at(workspace, operation.after)
-        undone = workspace.checkout.ref(_ref(workspace, UNDONE))
+        here, there = workspace.queue.series_name, _series(workspace, operation.before)
+        undone = checkout.ref(UNDONE + here)
+        branch, head = _branches(workspace, operation.after, operation.before, leaves=here != there)
         refs = (
-            RefChange(branch_of(workspace.queue.series_name), operation.after.head, operation.before.head),
-            RefChange(_ref(workspace, UNDONE), undone, undone or logged.oid),
-            RefChange(_ref(workspace, OPERATIONS), logged.oid, logged.previous),
+            branch,
+            *([RefChange(UNDONE + here, undone, None)] if here != there else []),
+            RefChange(UNDONE + there, checkout.ref(UNDONE + there), undone or logged.oid),
+            RefChange(OPERATIONS + here, logged.oid, logged.previous if here == there else None),
         )
-        workspace.checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True))
+        checkout.mover.move(Move(logged.oid, operation.after, operation.before, refs, reverse=True, head=head))
         _remember(workspace, operation.before)
         _tell_unchecked(workspace, operation.after, operation.before, tell)
         tell(events.Undone(operation.title, again=False))
@@ -71,19 +76,23 @@ def undo(workspace: Workspace, tell: Tell) -> None:
 def redo(workspace: Workspace, tell: Tell) -> None:
     """Make the operation again that was undone last. Raises NothingToDo where there is none."""
     with workspace.locked(tell):
-        checkout = workspace.checkout
-        standing, undone = (checkout.ref(_ref(workspace, kind)) for kind in (OPERATIONS, UNDONE))
+        checkout, here = workspace.checkout, workspace.queue.series_name
+        standing, undone = checkout.ref(OPERATIONS + here), checkout.ref(UNDONE + here)
         logged = next((each for each in _line(workspace, undone) if each.previous == standing), None)
         if logged is None:
             raise NothingToDo("No operation to redo")
         operation = logged.operation
         _require_at(workspace, operation.before)
+        there = _series(workspace, operation.after)
+        left = None if logged.oid == undone else undone
+        branch, head = _branches(workspace, operation.before, operation.after, leaves=False)
         refs = (
-            RefChange(branch_of(workspace.queue.series_name), operation.before.head, operation.after.head),
-            RefChange(_ref(workspace, UNDONE), undone, None if logged.oid == undone else undone),
-            RefChange(_ref(workspace, OPERATIONS), standing, logged.oid),
+            branch,
+            *([RefChange(UNDONE + here, undone, None)] if here != there else []),
+            RefChange(UNDONE + there, checkout.ref(UNDONE + there), left),
+            RefChange(OPERATIONS + there, checkout.ref(OPERATIONS + there), logged.oid),
         )
-        checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs))
+        checkout.mover.move(Move(logged.oid, operation.before, operation.after, refs, head=head))
         _remember(workspace, operation.after)
         _tell_unchecked(workspace, operation.before, operation.after, tell)
         tell(events.Undone(operation.title, again=True))
@@ -91,7 +100,7 @@ def redo(workspace: Workspace, tell: Tell) -> None:
 
 def log(workspace: Workspace) -> Iterator[Logged]:
     """The operations that stand, the last one first."""
-    return _line(workspace, workspace.checkout.ref(_ref(workspace, OPERATIONS)))
+    return _line(workspace, workspace.checkout.ref(OPERATIONS + workspace.queue.series_name))
 
 
 def _line(workspace: Workspace, oid: str | None) -> Iterator[Logged]:
@@ -102,6 +111,9 @@ def _line(workspace: Workspace, oid: str | None) -> Iterator[Logged]:
 
 
 def _remember(workspace: Workspace, state: State) -> None:
+    """Write down what is applied; not where that is of another series, which is looked at next time."""
+    if _series(workspace, state) != workspace.queue.series_name:
+        return
     with contextlib.suppress(NotClean):  # a commit that is no patch may stand there again
         stack = workspace.checkout.stack(state.head, workspace.pin_commit)
         workspace.remember(state.head, [patch.patch for patch in stack])
@@ -128,5 +140,20 @@ def _require_at(workspace: Workspace, state: State) -> None:
         )
 
 
-def _ref(workspace: Workspace, kind: str) -> str:
-    return kind + workspace.queue.series_name
+def _series(workspace: Workspace, state: State) -> str:
+    return state.series or workspace.queue.series_name
+
+
+def _branches(workspace: Workspace, old: State, new: State, *, leaves: bool) -> tuple[RefChange, tuple[str, str]]:
+    """What becomes of the branch, and of HEAD. A move to another series makes its branch, and, where it `leaves` that one, drops it."""
+    here, there = branch_of(_series(workspace, old)), branch_of(_series(workspace, new))
+    if leaves and workspace.checkout.branch(_series(workspace, new)) != new.head:
+        raise NotClean(
+            f"Branch {there.removeprefix('refs/heads/')} was moved by other means since that operation",
+            hint=f"git -C {workspace.checkout.root} branch -f {there.removeprefix('refs/heads/')} {new.head[:12]} puts it back",
+        )
+    if here == there:
+        change = RefChange(here, old.head, new.head)
+    else:
+        change = RefChange(here, old.head, None) if leaves else RefChange(there, None, new.head)
+    return change, (here, there)

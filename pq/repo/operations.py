@@ -7,6 +7,8 @@ and the commits at the branch before and after, so that nothing of it is ever co
     Pq-Previous: <operation, if there is one>
     Pq-Before: <commit at the branch>
     Pq-After: <commit at the branch>
+    Pq-From: <series, where the operation leads to another one>
+    Pq-To: <series>
 
 `refs/pq/operations/<series>` is the last operation that stands, `refs/pq/undone/<series>` the last one of the line that was undone.
 """
@@ -24,7 +26,7 @@ from pq.repo.objects import FOLDER, Node, Objects
 from pq.repo.worktree import Unmerged
 
 OPERATIONS, UNDONE = "refs/pq/operations/", "refs/pq/undone/"
-_TRAILER = re.compile(rb"Pq-(Previous|Before|After): ([0-9a-f]{40})")
+_TRAILER = re.compile(rb"Pq-(Previous|Before|After|From|To): (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class State:
     `head` is the commit at the branch, `files` the tree of the checkout's files with those edits that the operation takes or gives back.
     `queue` has the bytes of queue files by path from the queue's folder; None: there is none. Both states of an operation name the same.
     `conflicts` are the files that the index has in conflict; what it had is kept by no operation, but by the journal while it is made.
+    `series` is the one whose branch it is, where an operation leads from one to another.
     """
 
     head: str
     files: str
     queue: Mapping[str, bytes | None] = field(default_factory=dict)
     conflicts: Mapping[str, Unmerged] = field(default_factory=dict)
+    series: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,8 @@ def write(objects: Objects, operation: Operation, previous: str | None) -> str:
     states = {"before": operation.before, "after": operation.after}
     tree = objects.write_tree({name: (FOLDER, _write_state(objects, state)) for name, state in states.items()})
     said = [("Previous", previous), ("Before", operation.before.head), ("After", operation.after.head)]
-    trailers = [f"Pq-{key}: {oid}" for key, oid in said if oid is not None]
+    series = [("From", operation.before.series), ("To", operation.after.series)]
+    trailers = [f"Pq-{key}: {value}" for key, value in (*said, *series) if value is not None]
     made = commits.write(
         objects,
         tree=tree,
@@ -82,13 +87,18 @@ def read(objects: Objects, oid: str) -> Logged:
     """Read an operation."""
     commit = commits.read(objects, oid)
     title, _, last = commit.message.rpartition(b"\n\n")
-    said = {key.decode(): value.decode() for key, value in _TRAILER.findall(last)}
+    said = {key.decode(): paths.text(value) for key, value in _TRAILER.findall(last)}
     folders = objects.tree(commit.tree)
     queues = [_read_queue(objects, folders[name][1]) for name in ("before", "after")]
     changed = queues[0].keys() | queues[1].keys()
     before, after = (
-        State(said[key], objects.tree(folders[name][1])["files"][1], {path: queue.get(path) for path in changed})
-        for key, name, queue in (("Before", "before", queues[0]), ("After", "after", queues[1]))
+        State(
+            said[key],
+            objects.tree(folders[name][1])["files"][1],
+            {path: queue.get(path) for path in changed},
+            series=said.get(series),
+        )
+        for key, series, name, queue in (("Before", "From", "before", queues[0]), ("After", "To", "after", queues[1]))
     )
     return Logged(oid, said.get("Previous"), Operation(paths.text(title), before, after, commit.date[0]))
 

@@ -7,7 +7,7 @@ It is a commit under `refs/pq/stopped/<series>`, whose parents are the commits t
      "settled": [[<tree before>, <tree>, <ground>, <settled tree>], …],
      "patch": <that does not fit; null: the edits>, "carried": [<tree before>, <tree>, <ground>],
      "files": {<path with a conflict>: [<mode>, <id>] or null},
-     "before": [<commit>, <tree of the files>], "laid": [<commit>, <tree of the files>], "answer": <tree> or null,
+     "before": [<commit>, <tree of the files>, <series or null>], "laid": [<the same>], "answer": <tree> or null,
      "decided": [<path that was settled as "files" has it>, …]}
 """
 
@@ -73,8 +73,8 @@ def write(objects: Objects, stop: Stop) -> str:
         "patch": stop.patch,
         "carried": stop.carried,
         "files": stop.files,
-        "before": [stop.before.head, stop.before.files],
-        "laid": [stop.laid.head, stop.laid.files],
+        "before": [stop.before.head, stop.before.files, stop.before.series],
+        "laid": [stop.laid.head, stop.laid.files, stop.laid.series],
         "answer": stop.answer,
         "decided": sorted(stop.decided),
     }
@@ -99,8 +99,12 @@ def read(objects: Objects, oid: str) -> Stop:
         said["patch"],
         tuple(said["carried"]),
         {path: (int(node[0]), str(node[1])) if node else None for path, node in said["files"].items()},
-        State(*said["before"]),
-        State(*said["laid"]),
+        _state(*said["before"]),
+        _state(*said["laid"]),
         said["answer"],
         frozenset(said["decided"]),
     )
+
+
+def _state(head: str, files: str, series: str | None = None) -> State:
+    return State(head, files, series=series)

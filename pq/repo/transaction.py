@@ -1,12 +1,12 @@
 """All or nothing: the lock, the journal, and the one way in which an operation changes checkout, queue and refs.
 
-Order: journal, files of the checkout, index, files of the queue, refs, journal away. The last ref is the commit point: every move sets one
-of pq's own there. Killed before it, the next command takes all back; killed behind it, all is done already. The journal (`pq/journal.json` in the git folder) is::
+Order: journal, files of the checkout, index, files of the queue, refs and HEAD, journal away. The last ref is the commit point: every move
+sets one of pq's own there. Killed before it, the next command takes all back; killed behind it, all is done already. The journal (`pq/journal.json` in the git folder) is::
 
     {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
-     "refs": [[<name>, <id or null>, <id or null>], …], "index": {<path>: [<mode>, <id>] or null or [<such for base, ours, theirs>]}}
+     "refs": [[<name>, <id or null>, <id or null>], …], "head": [<branch>, <branch>], "index": {<path>: [<mode>, <id>] or null or [<such for base, ours, theirs>]}}
 
-with the refs in their order, as they were and are to be; the first is the branch. `index` has the entries as they were. It is complete
+with the refs in their order, as they were and are to be; the first is the branch; and the branch that HEAD is on. `index` has the entries as they were. It is complete
 or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set anew before index and
 branch are written: a lock file of git's that was born right behind that time is the dead command's own.
 """
@@ -65,13 +65,22 @@ class RefChange:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An operation that is done or, in reverse, taken back, and what that makes of refs: first the branch, last the commit point."""
+    """An operation that is done or, in reverse, taken back, and what that makes of refs: first the branch, last the commit point.
+
+    `head` is the branch that HEAD is on, and the one that it is to be on; None: the first of the refs.
+    """
 
     logged: str
     before: State
     after: State
     refs: tuple[RefChange, ...]
     reverse: bool = False
+    head: tuple[str, str] | None = None
+
+    @property
+    def branches(self) -> tuple[str, str]:
+        """The branch that HEAD is on, and the one that it is to be on."""
+        return self.head or (self.refs[0].name, self.refs[0].name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +123,22 @@ class Mover:
     def move(self, move: Move) -> None:
         """Make a move. Raises NotClean, with nothing changed, if edits are in the way."""
         self.objects.flush()
-        self._require_unmoved(move.refs)
+        self._require_unmoved(move)
         switch = self.require_clear(move.before, move.after)
         self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
         refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
         token = files.new_token()
         entries = {path: _plain(entry) for path, entry in self.worktree.entries(switch.index).items()}
-        self._write_journal({"operation": move.logged, "reverse": move.reverse, "refs": refs, "token": token, "index": entries})
+        self._write_journal(
+            {
+                "operation": move.logged,
+                "reverse": move.reverse,
+                "refs": refs,
+                "head": move.branches,
+                "token": token,
+                "index": entries,
+            }
+        )
         try:
             self.worktree.switch_files(switch.files, token)
             os.utime(self._journal)
@@ -129,8 +147,11 @@ class Mover:
                 self._require_queue(path, old)
                 self._put_queue(path, new, token)
             os.utime(self._journal)
-            for ref in move.refs:
+            *refs_before, last = move.refs
+            for ref in refs_before:
                 self._set(ref)
+            self._set_head(move.branches[1])
+            self._set(last)
         except BaseException:
             with contextlib.suppress(
                 OSError, PqError, pygit2.GitError
@@ -170,7 +191,7 @@ class Mover:
             self._set(RefChange(_MOVING, None, None))
             return None
         if (journal := self._read_journal()) is not None:
-            self._drop_own_locks(journal.refs[0].name)
+            self._drop_own_locks(journal)
         return self._settle()
 
     def _settle(self) -> Recovery:
@@ -180,7 +201,9 @@ class Mover:
             recovery = Recovery(back=True)
         elif self._target(journal.refs[-1].name) == journal.refs[-1].new:
             recovery = Recovery(back=False)
-        elif self._target(journal.refs[0].name) not in (journal.refs[0].old, journal.refs[0].new):
+        elif (
+            self._target(journal.refs[0].name) not in (journal.refs[0].old, journal.refs[0].new) or self._head not in journal.head
+        ):
             recovery = Recovery(back=False, moved=True)
         else:
             recovery = Recovery(back=True, left=self._take_back(journal))
@@ -201,6 +224,7 @@ class Mover:
         for ref in reversed(journal.refs):
             if self._target(ref.name) == ref.new:
                 self._set(RefChange(ref.name, ref.new, ref.old))
+        self._set_head(journal.head[0])
         left = list(self.worktree.switch_back(switch.files, journal.index, journal.token))
         for path, (old, new) in switch.queue.items():
             files.drop_temporary(files.at(self.queue, path), journal.token)
@@ -217,7 +241,8 @@ class Mover:
             said = json.loads(self._journal.read_bytes())
             refs = tuple(RefChange(*ref) for ref in said["refs"])
             index = {str(path): _read_entry(entry) for path, entry in said["index"].items()}
-            journal = _Journal(said["operation"], said["reverse"], refs, str(said["token"]), index)
+            old, new = said.get("head") or [refs[0].name] * 2  # an older pq went from no branch to another
+            journal = _Journal(said["operation"], said["reverse"], refs, (str(old), str(new)), str(said["token"]), index)
             ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
             complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -246,11 +271,19 @@ class Mover:
         reference = self.objects.repository.references.get(name)
         return None if reference is None else str(reference.target)
 
-    def _require_unmoved(self, refs: tuple[RefChange, ...]) -> None:
+    @property
+    def _head(self) -> str:
+        """The branch that HEAD is on, or the commit where it is on none."""
+        return str(self.objects.repository.references["HEAD"].target)
+
+    def _set_head(self, branch: str) -> None:
+        if self._head != branch:
+            self.objects.repository.references["HEAD"].set_target(branch, "pq: move")
+
+    def _require_unmoved(self, move: Move) -> None:
         """The user may have committed, or switched to another branch, while the hook was running."""
-        branch = refs[0].name
-        moved = self.objects.repository.references["HEAD"].target != branch
-        if moved or any(self._target(ref.name) != ref.old for ref in refs):
+        branch = move.branches[0]
+        if self._head != branch or any(self._target(ref.name) != ref.old for ref in move.refs):
             raise NotClean(
                 f"HEAD or branch {branch.removeprefix('refs/heads/')} was moved meanwhile", hint="run the command again"
             )
@@ -313,9 +346,11 @@ class Mover:
                 time.sleep(0.01)
             lock.unlink(missing_ok=True)
 
-    def _drop_own_locks(self, branch: str) -> None:
+    def _drop_own_locks(self, journal: _Journal) -> None:
         began = self._journal.stat().st_mtime
-        for lock in (Path(self.objects.repository.path, "index.lock"), self._shared_folder / f"{branch}.lock"):
+        own = Path(self.objects.repository.path)
+        branches = {self._shared_folder / f"{branch}.lock" for branch in (journal.refs[0].name, *journal.head)}
+        for lock in (own / "index.lock", own / "HEAD.lock", *branches):
             if lock.exists() and began <= lock.stat().st_mtime <= began + _OWN_LOCK:
                 lock.unlink()
 
@@ -341,6 +376,7 @@ class _Journal:
     operation: str
     reverse: bool
     refs: tuple[RefChange, ...]
+    head: tuple[str, str]
     token: str
     index: Mapping[str, Entry]
 
