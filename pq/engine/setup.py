@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pq.checks import environment
 from pq.core.series import Pin, Series
-from pq.engine import checking, events, history
+from pq.engine import checking, events, history, releases
 from pq.engine.events import Tell
+from pq.engine.releases import Progress
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, PqError
 from pq.queue import Queue
-from pq.repo import checkout, git
-from pq.repo.checkout import Checkout
+from pq.repo import checkout
 from pq.repo.files import write_synced
-from pq.upstream import git as git_releases
-from pq.upstream import pypi
 
 _PARTIAL = ".pq-new"
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +38,10 @@ def setup(workspace: Workspace, tell: Tell) -> SetUp:
     queue = workspace.queue
     made = _checkout(queue, workspace.series, progress)
     with workspace.locked(tell):
-        found = _release(workspace.checkout, queue, workspace.pin, progress)
+        found = releases.commit_of(workspace.checkout, queue, workspace.pin, progress)
         _record_pin(queue, Pin(workspace.pin.release, found))
         made = _branch(workspace, found) or made
-    return SetUp(made, _environment(queue, workspace.pin, progress))
+    return SetUp(made, build_environment(queue, workspace.pin, progress))
 
 
 def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
@@ -59,7 +54,7 @@ def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     shutil.rmtree(partial, ignore_errors=True)
     try:
         created = checkout.create_checkout(partial, queue=queue.root)
-        created.start_branch(queue.series_name, _release(created, queue, queue.read_pin(listed), progress))
+        created.start_branch(queue.series_name, releases.commit_of(created, queue, queue.read_pin(listed), progress))
         os.replace(partial, place)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -77,50 +72,6 @@ def _require_checkout(place: Path, queue: Path) -> None:
             f"{place} is in the way: it is no checkout",
             hint="move it away, or name another place under [upstream] checkout in pq.toml",
         ) from None
-
-
-def _release(opened: Checkout, queue: Queue, pin: Pin, progress: Progress) -> str:
-    """The commit of the pin's release, fetched if the checkout does not have it, or has another one than the series says."""
-    commit = opened.release(pin.release)
-    if commit is None or pin.commit not in (None, commit):
-        kind, _, name = queue.config.source.partition(":")
-        fetch = _from_pypi if kind == "pypi" else _from_git
-        commit = fetch(opened, queue, pin.release, name, progress)
-    if pin.commit not in (None, commit):
-        raise _other_release(pin, commit)
-    return commit
-
-
-def _from_pypi(opened: Checkout, queue: Queue, release: str, name: str, progress: Progress) -> str:
-    version = release.removeprefix("v")
-    wheel = pypi.fetch(name, version, checking.cache() / "wheels", progress=progress)
-    progress(f"committing {name} {version}")
-    commit = opened.write_release(wheel.files(queue.config.prefix), date=wheel.date, message=f"{name} {version}\n")
-    wheel.unpack_compiled(opened.compiled(release) / queue.config.prefix)
-    opened.set_release(release, commit)
-    return commit
-
-
-def _from_git(opened: Checkout, queue: Queue, release: str, _: str, progress: Progress) -> str:
-    source = queue.config.source
-    local = queue.root / source
-    place = str(local) if local.exists() else source
-    progress(f"fetching {release} from {source}")
-    target = opened.release_ref(release)
-    try:
-        git.run("fetch", "--quiet", "--no-tags", "--", place, git_releases.refspec(release, target), cwd=opened.root)
-    except PqError as error:
-        raise PqError(
-            f"{release} can't be fetched from {source}: {error.fact}", hint="is [upstream] source right, and is there such a tag?"
-        ) from None
-    return opened.peel_release(release)
-
-
-def _other_release(pin: Pin, commit: str) -> NotClean:
-    return NotClean(
-        f"The series is made for {pin.release} at {pin.commit}, what was fetched is {commit}",
-        hint="do not go on before it is known why; then correct the pq-pin line",
-    )
 
 
 def _record_pin(queue: Queue, pin: Pin) -> None:
@@ -145,7 +96,8 @@ def _branch(workspace: Workspace, commit: str) -> bool:
     return True
 
 
-def _environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
+def build_environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
+    """Build the managed environment of the import check for a pin, where there is to be one; whether it was built now."""
     check = queue.config.check
     if not check.modules or check.python != "managed":
         return False

@@ -158,11 +158,14 @@ class Checkout:
         except (pygit2.GitError, ValueError):
             return None
 
+    def release_names(self) -> tuple[str, ...]:
+        """The names of all releases that were set up."""
+        refs = (name for name in self.repository.references if name.startswith(_RELEASES))
+        return tuple(name for ref in refs if self.release(name := ref.removeprefix(_RELEASES)) is not None)
+
     def releases(self) -> tuple[str, ...]:
         """The commits of all releases that were set up."""
-        return tuple(
-            str(ref.peel(pygit2.Commit).id) for ref in self.repository.references.iterator() if ref.name.startswith(_RELEASES)
-        )
+        return tuple(commit for name in self.release_names() if (commit := self.release(name)) is not None)
 
     def set_release(self, name: str, commit: str) -> None:
         """Write down the commit of a release."""

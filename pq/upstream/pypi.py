@@ -10,6 +10,7 @@ from __future__ import annotations
 import calendar
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from pq.core import paths
 from pq.core.patch import EXECUTABLE, REGULAR
 from pq.errors import PqError
 
+_VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 _COMPILED = (".so", ".pyd", ".dylib", ".dll")
 
 
@@ -83,10 +85,22 @@ def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], No
     return Wheel(found)
 
 
+def versions(name: str) -> tuple[str, ...]:
+    """The versions that the package index has, the newest first. Raises PqError with pip's words."""
+    said = _pip("index", "versions", name, fact=f"the package index can't be asked for {name}")
+    listed = _VERSIONS.search(said)
+    return tuple(listed[1].split(", ")) if listed is not None else ()
+
+
 def _download(name: str, version: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
+    words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(folder), f"{name}=={version}")
+    _pip(*words, fact=f"{name} {version} can't be fetched")
+
+
+def _pip(*words: str, fact: str) -> str:
+    """What `pip WORDS` prints. Raises PqError, which begins with this fact."""
     done = subprocess.run(
-        [*command, "--dest", str(folder), f"{name}=={version}"],
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -95,9 +109,10 @@ def _download(name: str, version: str, folder: Path) -> None:
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise PqError(
-            f"{name} {version} can't be fetched: {' '.join(errors) or done.stderr.strip()}",
+            f"{fact}: {' '.join(errors) or done.stderr.strip()}",
             hint="is there such a release, and a way to the package index?",
         )
+    return done.stdout
 
 
 def _find(name: str, version: str, folder: Path) -> Path | None:
