@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,11 +64,15 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue folder, and the series in use."""
+    """A queue folder, and the series in use.
+
+    `candidate` is a folder with a series and its patches that are in the queue only once the checks let them through.
+    """
 
     root: Path
     config: Config
     series_name: str
+    candidate: Path | None = None
 
     @property
     def checkout(self) -> Path:
@@ -78,12 +82,22 @@ class Queue:
     @property
     def series_file(self) -> Path:
         """The series file in use."""
-        return self.root / "series" / self.series_name
+        return (self.candidate or self.root) / "series" / self.series_name
 
     @property
     def patches(self) -> Path:
         """The folder that patch names start from, as quilt's QUILT_PATCHES."""
-        return self.root / "patches"
+        return (self.candidate or self.root) / "patches"
+
+    def with_series(self, name: str) -> bytes:
+        """What pq.toml says with another series in use; all else stays as it is written."""
+        import tomlkit  # for rebase alone
+
+        table = tomlkit.parse((self.root / FILE).read_text(encoding="utf-8"))
+        upstream = table["upstream"]
+        assert isinstance(upstream, MutableMapping)
+        upstream["series"] = name
+        return tomlkit.dumps(table).encode()
 
     def read_series(self) -> Series:
         """The series in use. Raises PqError where it is missing or no regular file, ParseError where it can't be read."""
@@ -148,7 +162,10 @@ class Queue:
 
     def relative(self, place: Path) -> str:
         """A path below the queue as messages show it."""
-        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else str(place)
+        for root in (self.candidate, self.root):
+            if root is not None and place.is_relative_to(root):
+                return place.relative_to(root).as_posix()
+        return str(place)
 
 
 def find(start: Path) -> Path | None:
@@ -157,7 +174,7 @@ def find(start: Path) -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / FILE).is_file()), None)
 
 
-def open_queue(root: Path, *, series_name: str | None = None) -> Queue:
+def open_queue(root: Path, *, series_name: str | None = None, candidate: Path | None = None) -> Queue:
     """Open the queue in a folder. Raises PqError or ParseError where its pq.toml is missing or wrong."""
     file = root / FILE
     try:
@@ -172,7 +189,7 @@ def open_queue(root: Path, *, series_name: str | None = None) -> Queue:
         config = _config(table)
     except _Fault as fault:
         raise _placed(fault, file.read_text(encoding="utf-8")) from None
-    return Queue(root, config, require_name(series_name or config.series))
+    return Queue(root, config, require_name(series_name or config.series), candidate)
 
 
 def require_name(series_name: str) -> str:

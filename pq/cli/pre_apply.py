@@ -61,7 +61,10 @@ def _reject(patch: str, *reasons: str) -> None:
 
 
 def _checker() -> Checker:
-    queue = open_queue(Path(os.environ["PQ_QUEUE"]), series_name=os.environ["PQ_SERIES"])
+    candidate = os.environ.get("PQ_CANDIDATE")
+    queue = open_queue(
+        Path(os.environ["PQ_QUEUE"]), series_name=os.environ["PQ_SERIES"], candidate=Path(candidate) if candidate else None
+    )
     opened = checkout.open_checkout(Path(os.environ["PQ_CHECKOUT"]), queue=queue.root)
     pin = queue.read_pin(queue.read_series())
     return Checker(

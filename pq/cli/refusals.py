@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pq.core.placement import How, Landed, Placed, Reason, Refused
 from pq.engine.apply import Failed, Refusal
-from pq.engine.events import Ending, PatchEnding
+from pq.engine.events import Ending, PatchEnding, Unfit
+from pq.engine.lost import Lost
 
 _SHOWN_LINES = 8
+_SHOWN_WIDTH = 100
 
 
 def refusal_lines(patch: str, file: str, failed: Failed, *, reverse: bool = False) -> list[str]:
@@ -28,22 +30,48 @@ def refusal_lines(patch: str, file: str, failed: Failed, *, reverse: bool = Fals
     return lines
 
 
-def unfit_lines(patch: str | None, failed: Failed | None) -> list[str]:
+def unfit_lines(unfit: Unfit) -> list[str]:
     """Why a patch, or the edits, can't be put where a command would put them."""
-    lines = misfit_lines(patch, failed, "nothing was changed", evidence=True)
+    patch, failed = unfit.patch, unfit.failed
+    lines = misfit_lines(patch, failed, "nothing was changed", evidence=True, release=unfit.release, lost=unfit.lost)
     lines += ["  together the patches would make something else of the files"] if failed is None else []
+    if unfit.release is not None:
+        return [*lines, f"hint: pq rebase {unfit.release} stops there, with the conflict in the files"]
     way = "refresh that one" if patch is None else "pq squash makes one of two that belong together"
     return [*lines, f"hint: pq annotate FILE says which patch made the lines; {way}"]
 
 
-def misfit_lines(patch: str | None, failed: Failed | None, then: str, *, evidence: bool = False) -> list[str]:
-    """That a patch, or the edits, do not fit, what came of it, and why."""
-    what = "The edits do not fit there" if patch is None else f"Patch {patch} does not fit where it would stand"
+def misfit_lines(
+    patch: str | None,
+    failed: Failed | None,
+    then: str,
+    *,
+    evidence: bool = False,
+    release: str | None = None,
+    lost: Sequence[Lost] = (),
+) -> list[str]:
+    """That a patch, or the edits, do not fit (on a release), what came of it, and why."""
+    where = "where it would stand" if release is None else f"on {release}"
+    what = "The edits do not fit there" if patch is None else f"Patch {patch} does not fit {where}"
     lines = [f"pq: {what}; {then}"]
     for refusal in failed.refusals if failed is not None else ():
         at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
         lines.append(f"  {at}: {_because(refusal.refused)}")
+        lines += [f"    {line}" for line in lost_lines(each for each in lost if each.path == refusal.path)]
         lines += [f"  {line}" for line in _evidence(refusal.refused)] if evidence else []
+    return lines
+
+
+def lost_lines(lost: Iterable[Lost]) -> list[str]:
+    """What a patch does not find any more, since when, and where the same name stands."""
+    lines = []
+    for each in lost:
+        if not each.text:
+            lines.append(f"{each.path} is gone since {each.release}")
+            continue
+        text = each.text if len(each.text) <= _SHOWN_WIDTH else f"{each.text[: _SHOWN_WIDTH - 1]}…"
+        lines.append(f"gone since {each.release}: {text}")
+        lines += [f"{each.name} is named now at {', '.join(each.now)}"] if each.now else []
     return lines
 
 

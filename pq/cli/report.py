@@ -7,6 +7,7 @@ import enum
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pq.core.patch import FilePatch
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
+    from pq.engine.releases import Fetched, Release
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status
 
@@ -154,8 +156,8 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return lines + _moved(placed)
         case events.Refused(patch, file, failed):
             return _refused(patch, file, failed)
-        case events.Unfit(patch, failed):
-            return _unfit(patch, failed)
+        case events.Unfit():
+            return _unfit(event)
         case events.NotFolded(failed):
             return _not_folded(failed)
         case events.Stopped():
@@ -258,16 +260,21 @@ def _edited(event: Edited) -> list[str]:
             lines += [f"Patch {name} was taken off; the series no longer has it" for name in dropped]
             lines += [f"Patch {name} is not applied any more: it has no commit" for name in left]
             return lines or ["Commits and series have the same order"]
+        case events.Carried(patch, outcome, note):
+            return [f"{patch}: {outcome}" + (f" ({note})" if note else "")]
+        case events.Rebased(old, new, count, every, dry_run):
+            how = "would be made" if dry_run else "is made"
+            return [f"Series {new} {how} of {old}, with {count} of {every} patches, all applied"]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.Aborted(title):
             return [f"Took back: pq {title}"]
 
 
-def _unfit(patch: str | None, failed: Failed | None) -> list[str]:
+def _unfit(unfit: events.Unfit) -> list[str]:
     from pq.cli import refusals
 
-    return refusals.unfit_lines(patch, failed)
+    return refusals.unfit_lines(unfit)
 
 
 def _not_folded(failed: Failed) -> list[str]:
@@ -280,10 +287,10 @@ def _not_folded(failed: Failed) -> list[str]:
 def _stopped(stopped: events.Stopped) -> list[str]:
     from pq.cli import refusals
 
-    lines = refusals.misfit_lines(
-        stopped.patch, stopped.failed, f"pq stopped there, with the conflict in {', '.join(stopped.marked + stopped.whole)}"
-    )
-    return [*lines, *_one_side(stopped.whole), f"hint: {events.GO_ON}"]
+    then = f"pq stopped there, with the conflict in {', '.join(stopped.marked + stopped.whole)}"
+    lines = refusals.misfit_lines(stopped.patch, stopped.failed, then, release=stopped.release, lost=stopped.lost)
+    leave = "" if stopped.release is None else "; pq rebase --skip leaves the patch out"
+    return [*lines, *_one_side(stopped.whole), f"hint: {events.GO_ON}{leave}"]
 
 
 def _one_side(paths: Sequence[str]) -> list[str]:
@@ -310,6 +317,9 @@ def status_lines(status: Status) -> list[str]:
         f"Series {status.series} on {status.release} ({status.pin[:12]}), checkout {status.checkout}",
         f"{len(applied)} of {len(status.patches)} patches applied" + (f", now at patch {applied[-1].name}" if applied else ""),
     ]
+    if status.ledger is not None:
+        outcomes = Counter(line.outcome for line in status.ledger.lines)
+        lines.append(f"Made of {status.ledger.origin}: {', '.join(f'{count} {outcome}' for outcome, count in outcomes.items())}")
     if (stopped := status.stopped) is not None:
         what = "the edits" if stopped.patch is None else f"patch {stopped.patch}"
         lines.append(f"Stopped at a conflict: pq {stopped.command}, of {what} in {', '.join(stopped.files)}")
@@ -347,6 +357,16 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
 def init_lines(made: Sequence[str]) -> list[str]:
     """What init made, and what comes next of a new queue."""
     return [*(f"Made {name}" for name in made), *(["Now pq setup fetches the release"] if "pq.toml" in made else [])]
+
+
+def fetched_lines(found: Sequence[Fetched]) -> list[str]:
+    """Which releases were fetched, and which were there."""
+    return [f"Release {each.name} ({each.commit[:12]}) {'is fetched' if each.new else 'was there'}" for each in found]
+
+
+def release_lines(found: Sequence[Release]) -> list[str]:
+    """Releases, with marks: = the pin, + fetched."""
+    return [f"{'=' if each.pin else '+' if each.commit else ' '} {each.name}" for each in found]
 
 
 def setup_lines(done: SetUp, workspace: str) -> list[str]:

@@ -93,14 +93,17 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
     return tuple(conflicts) or Merged(tuple(out), tuple(landings))
 
 
-def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels) -> Lines:
-    """The merged lines with every conflict between markers: ours, base, theirs."""
-    if edited(base, edits) == ours:
+def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels, *, doubtful: frozenset[int] = frozenset()) -> Lines:
+    """The merged lines with every conflict between markers: ours, base, theirs; and so all edits of the `doubtful` hunks."""
+    if edited(base, edits) == ours and not doubtful:
         return ours
     out: list[bytes] = []
     here = 0
     for region, merged in _merged(base, ours, edits):
         out += ours[here : region.ours_start]
+        if not isinstance(merged, Conflict) and any(edit.hunk in doubtful for edit in region.edits):
+            mine, was = ours[region.ours_start : region.ours_stop], base[region.start : region.stop]
+            merged = Conflict(region.edits[0].hunk, region.ours_start, was, mine, merged)
         out += _between_markers(merged, labels) if isinstance(merged, Conflict) else merged
         here = region.ours_stop
     return (*out, *ours[here:])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import io
 import itertools
 import tokenize
 from bisect import bisect_left
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pq.core import surroundings
+from pq.core.lines import split_lines
 
 _OPEN, _CLOSE = "([{", ")]}"
 _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -79,7 +79,7 @@ def read(content: bytes) -> File:
         raise Unreadable
     try:
         content.decode("utf-8")
-        tokens = list(tokenize.tokenize(io.BytesIO(content).readline))[1:]
+        tokens = list(tokenize.tokenize(iter(split_lines(content)).__next__))[1:]
     except (UnicodeDecodeError, tokenize.TokenError, SyntaxError, IndentationError):
         raise Unreadable from None
     reader = _Reader(content, tokens)

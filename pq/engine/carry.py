@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pq.core import patch_reader, render
 from pq.core.patch import Action, FilePatch, Patch
@@ -11,7 +11,7 @@ from pq.core.placement import Reason
 from pq.core.render import FileChange
 from pq.core.series import Entry
 from pq.core.tree import File
-from pq.engine.apply import Failed, apply_patch
+from pq.engine.apply import Bases, Failed, apply_patch
 from pq.engine.workspace import Workspace
 from pq.repo.objects import GitTree, Objects
 
@@ -32,6 +32,7 @@ class Conflict:
     """What does not fit on the tree `ground`: a patch, or the edits (None), that made `tree` of `before`.
 
     `below` are the layers that were carried before it came to that. Without `change` and `failed` it fits, but makes something else.
+    `renamed` says what files of the ground were called in `before`; `prove`: see `pq.core.place.place`.
     """
 
     patch: str | None
@@ -41,6 +42,8 @@ class Conflict:
     change: Patch | None = None
     failed: Failed | None = None
     below: tuple[Layer, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    prove: bool = False
 
 
 def carry(workspace: Workspace, layers: Sequence[Layer], ground: str, *, goal: str | None = None) -> tuple[Layer, ...] | Conflict:
@@ -90,17 +93,25 @@ def without(change: Patch, failed: Failed, *reasons: Reason) -> Patch:
 def apply_on(workspace: Workspace, patch: Patch, *, made_for: str | None, ground: str, prove: bool = False) -> str | Failed:
     """The tree that a patch, which was made for one tree, makes of another; None: nothing is known of what it was made for."""
     objects = workspace.checkout.objects
-    below = GitTree(objects, made_for) if made_for is not None else None
 
     def base(file: FilePatch) -> bytes | None:
-        if below is None:
-            return objects.find_blob(file.old_id) if file.old_id else None
-        found = (below.get(path) for path in (file.old_path, file.new_path) if path is not None)
-        return next((each.content for each in found if each is not None), None)
+        return objects.find_blob(file.old_id) if file.old_id else None
 
     tree = GitTree(objects, ground)
-    outcome = apply_patch(tree, patch, base=base, prove=prove)
+    known = base if made_for is None else bases(objects, made_for)
+    outcome = apply_patch(tree, patch, base=known, prove=prove)
     return outcome if isinstance(outcome, Failed) else tree.with_changes(outcome.changes).oid
+
+
+def bases(objects: Objects, made_for: str, renamed: Mapping[str, str] | None = None) -> Bases:
+    """What the files of a patch were in the tree that it was made for; `renamed` says what they were called there."""
+    below, names = GitTree(objects, made_for), renamed or {}
+
+    def base(file: FilePatch) -> bytes | None:
+        found = (below.get(names.get(path, path)) for path in (file.old_path, file.new_path) if path is not None)
+        return next((each.content for each in found if each is not None), None)
+
+    return base
 
 
 def stands(workspace: Workspace, layer: Layer) -> bool:

@@ -9,11 +9,12 @@ from pq.core import merge, paths
 from pq.core.lines import Lines, is_binary, split_lines
 from pq.core.merge import Labels
 from pq.core.patch import SYMLINK, Action, Edit, FilePatch
+from pq.core.placement import Reason, Refused
 from pq.engine import carry
-from pq.engine.apply import Failed
+from pq.engine.apply import Failed, apply_patch
 from pq.engine.carry import Conflict
 from pq.engine.workspace import Workspace
-from pq.repo.objects import FOLDER, Node, Objects
+from pq.repo.objects import FOLDER, GitTree, Node, Objects
 from pq.repo.stops import Stop
 from pq.repo.worktree import Unmerged
 
@@ -31,11 +32,14 @@ def mark(workspace: Workspace, conflict: Conflict) -> Marked | None:
     """The ground with what fits of the change, and with the rest of it as conflicts; None where files can't say that."""
     if conflict.change is None or conflict.failed is None:
         return None
-    objects = workspace.checkout.objects
+    objects, renamed = workspace.checkout.objects, conflict.renamed
     fitting = carry.without(conflict.change, conflict.failed)
-    tree = carry.apply_on(workspace, fitting, made_for=conflict.before, ground=conflict.ground)
-    if isinstance(tree, Failed):
+    ground, known = GitTree(objects, conflict.ground), carry.bases(objects, conflict.before, renamed)
+    outcome = apply_patch(ground, fitting, base=known, prove=conflict.prove)
+    if isinstance(outcome, Failed):
         return None
+    tree = ground.with_changes(outcome.changes).oid
+    refused = {refusal.path: refusal.refused for refusal in conflict.failed.refusals}
     files: dict[str, Unmerged] = {}
     changes: dict[str, Node | None] = {}
     for file in conflict.change.files:
@@ -43,14 +47,15 @@ def mark(workspace: Workspace, conflict: Conflict) -> Marked | None:
             continue
         source = file.old_path if file.action is Action.RENAME and file.old_path is not None else file.path
         sides = [
-            objects.node(conflict.before, source),
+            objects.node(conflict.before, renamed.get(source, source)),
             objects.node(conflict.ground, source),
-            objects.node(conflict.tree, file.path),
+            objects.node(conflict.tree, renamed.get(file.path, file.path)),
         ]
         if not _can_stand(objects, conflict.ground, source, file.path, sides):
             return None
         files[file.path] = Unmerged(*sides)
-        changes |= {source: None, file.path: _laid(objects, file, files[file.path], labels(conflict.patch))}
+        laid = _laid(objects, file, files[file.path], labels(conflict.patch), _doubtful(refused.get(source), file))
+        changes |= {source: None, file.path: laid}
     marked = frozenset(path for path, sides in files.items() if changes[path] not in (sides.ours, sides.theirs))
     return Marked(objects.edit(tree, changes), files, marked)
 
@@ -79,7 +84,14 @@ def _can_stand(objects: Objects, ground: str, source: str, path: str, sides: Seq
     return all(node is None or node[0] == FOLDER for node in above)
 
 
-def _laid(objects: Objects, file: FilePatch, sides: Unmerged, labels: Labels) -> Node | None:
+def _doubtful(refused: Refused | None, file: FilePatch) -> frozenset[int]:
+    """The hunks that would find a place, which is not theirs: all of a file, where it is not said which."""
+    if refused is None or refused.reason not in (Reason.MOVED, Reason.THERE):
+        return frozenset()
+    return frozenset(hunk.number for hunk in file.hunks if refused.hunk is None or hunk.number == refused.hunk.number)
+
+
+def _laid(objects: Objects, file: FilePatch, sides: Unmerged, labels: Labels, doubtful: frozenset[int]) -> Node | None:
     """What stands in the file for the user to settle: where one side has none the other one's, of what is no text ours."""
     base, ours, theirs = sides.base, sides.ours, sides.theirs
     if ours is None or theirs is None:
@@ -88,7 +100,7 @@ def _laid(objects: Objects, file: FilePatch, sides: Unmerged, labels: Labels) ->
     if SYMLINK in (ours[0], theirs[0]) or any(is_binary(content) for content in contents):
         return ours
     was, mine, _ = (split_lines(content) for content in contents)
-    text = b"".join(merge.marked(was, mine, tuple(_edits(file)), labels))
+    text = b"".join(merge.marked(was, mine, tuple(_edits(file)), labels, doubtful=doubtful))
     return (theirs[0] if base is not None and theirs[0] != base[0] else ours[0], objects.write("blob", text))
 
 

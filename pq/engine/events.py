@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pq.checks.findings import Finding
+    from pq.core.ledger import Outcome as LedgerOutcome
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
+    from pq.engine.lost import Lost
 
 
 GO_ON = "settle it in the files, then pq continue; pq abort takes the command back"
@@ -62,10 +64,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """What a command would put elsewhere does not fit there: a patch, or None for the edits of the checkout or of a given patch."""
+    """What a command would put elsewhere does not fit there: a patch, or None for the edits of the checkout or of a given patch.
+
+    `release` is the one that it does not fit on, where that is another one, and `lost` what it does not find there.
+    """
 
     patch: str | None
     failed: Failed | None = None
+    release: str | None = None
+    lost: tuple[Lost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +86,15 @@ class NotFolded:
 class Stopped:
     """A command waits at a conflict of a patch, or of the edits (None), that does not fit there.
 
-    It stands in these files: `marked` hold both sides, between markers, the `whole` ones hold one of them.
+    It stands in these files: `marked` hold both sides, between markers, the `whole` ones hold one of them. `release` and `lost`: see Unfit.
     """
 
     patch: str | None
     marked: tuple[str, ...]
     whole: tuple[str, ...]
     failed: Failed | None
+    release: str | None = None
+    lost: tuple[Lost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +287,26 @@ class Repaired:
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of a patch on another release, and what else there is to say of it."""
+
+    patch: str
+    outcome: LedgerOutcome
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """A series was made of another one, with so many of its patches; `dry_run`: it would be."""
+
+    old: str
+    new: str
+    patches: int
+    all: int
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation was taken back, or (`again`) made again."""
 
@@ -336,6 +365,8 @@ Edited = (
     | Forked
     | Left
     | Repaired
+    | Carried
+    | Rebased
     | Undone
     | Aborted
 )

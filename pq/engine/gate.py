@@ -102,6 +102,8 @@ class Gate:
             PQ_SERIES=workspace.queue.series_name,
             PATH=path,
         )
+        if workspace.queue.candidate is not None:
+            variables["PQ_CANDIDATE"] = str(workspace.queue.candidate)
         try:
             code, output = _ask([str(self.hook)], asked.encode("utf-8", "surrogateescape"), variables, workspace.queue.root)
         except OSError as error:

@@ -73,7 +73,7 @@ def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Outcome |
     series = found.series.ordered([layer.entry.name for layer in found.layers])
     made = tuple(_with_entry(layer, series.entry(layer.entry.name)) for layer in found.layers)
     plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
-    candidates = rewrite.built(workspace, plan)
+    candidates = rewrite.built(workspace, plan.layers, rewrite.commit_below(workspace, plan.below))
     head = candidates[-1].commit.oid if candidates else workspace.pin_commit
     if not plan.queue and head == workspace.head:
         raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")

@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from pq.engine import conflicts, edit, events, history, reorder, repair, stop
+from pq.engine import conflicts, edit, events, history, rebase, reorder, repair, stop
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
 from pq.engine.workspace import Workspace
-from pq.errors import NotClean, NothingToDo
+from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo.commits import Commit
 from pq.repo.operations import State
 from pq.repo.stops import Stop
 from pq.repo.worktree import Unmerged
 
-COMMANDS = (edit, reorder, repair)
+COMMANDS = (edit, rebase, reorder, repair)
 """The modules of the commands that can stop, which have to be loaded for that."""
 
 
@@ -32,17 +32,21 @@ class _Here:
     answer: str
 
 
-def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool) -> Outcome:
-    """Go on with the command that waits. Raises NothingToDo where there is none."""
+def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool, leave_out: str | None = None) -> Outcome:
+    """Go on with the command that waits, or (`leave_out` says why) without the patch. Raises NothingToDo where there is none."""
     with workspace.locked(tell, stopped=True):
         found = _require_stop(workspace)
         if found.answer is None:
-            here = _look(workspace, found)
-            _require_above(workspace, found.laid.head, "since the conflict")
-            if still := _open(workspace, found, here, allow_empty=allow_empty):
+            waiting = _waiting(workspace, found)
+            here = _look(waiting, found)
+            _require_above(waiting, found.laid.head, "since the conflict")
+            if leave_out is not None:
+                found = _without(found, leave_out)
+            elif still := _open(waiting, found, here, allow_empty=allow_empty):
                 tell(still)
                 return Outcome.CONFLICT
-            found = replace(found, answer=here.answer)
+            else:
+                found = replace(found, answer=here.answer)
             history.step(workspace, here.now, here.began, found)
         else:  # it was interrupted between the conflict and its end
             _require_above(workspace, found.before.head, "since the conflict was settled", exactly=True)
@@ -53,12 +57,21 @@ def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool) -> Outcome:
                 _wait_again(workspace, found, tell)
 
 
+def _without(found: Stop, reason: str) -> Stop:
+    """The stop settled by leaving the patch out. Raises PqError where the command can't do without."""
+    skipped = found.call.arguments.get("skipped")
+    if not isinstance(skipped, dict) or found.patch is None:
+        raise PqError(f"pq {found.call.title} can't leave a patch out", hint=events.GO_ON)
+    arguments = {**found.call.arguments, "skipped": {**skipped, found.patch: reason}}
+    return replace(found, call=replace(found.call, arguments=arguments), answer=found.carried[2])
+
+
 def abort(workspace: Workspace, tell: Tell) -> None:
     """Take the command back that waits, with what was made of the conflict. Raises NothingToDo where there is none."""
     with workspace.locked(tell, stopped=True):
         found = _require_stop(workspace)
         if found.answer is None:
-            here = _look(workspace, found)
+            here = _look(_waiting(workspace, found), found)
             history.step(workspace, here.now, here.began, None)
         else:
             history.forget_stop(workspace)
@@ -70,6 +83,11 @@ def _require_stop(workspace: Workspace) -> Stop:
     if found is None:
         raise NothingToDo("No command stopped at a conflict")
     return found
+
+
+def _waiting(workspace: Workspace, found: Stop) -> Workspace:
+    """The workspace as it is in the stop, which may be on the branch of the series that the command makes."""
+    return workspace.variant(at=workspace.checkout.head(found.laid.series or workspace.queue.series_name))
 
 
 def _require_above(workspace: Workspace, head: str, since: str, *, exactly: bool = False) -> None:
@@ -86,7 +104,7 @@ def _wait_again(workspace: Workspace, found: Stop, tell: Tell) -> None:
     """Lay the conflict anew, as it was settled, since the command did not come to its end. Where edits are in the way, the answer is kept."""
     assert found.answer is not None
     nodes = {path: workspace.checkout.objects.node(found.answer, path) for path in found.files}
-    laid = State(found.laid.head, found.answer)
+    laid = State(found.laid.head, found.answer, series=found.laid.series)
     with contextlib.suppress(NotClean):
         history.step(workspace, found.before, laid, replace(found, files=nodes, laid=laid, answer=None, decided=frozenset(nodes)))
         tell(events.WaitsAgain(found.call.title))
@@ -118,7 +136,12 @@ def _look(workspace: Workspace, found: Stop) -> _Here:
         )
     unmerged = dict.fromkeys(worktree.unmerged() & answers, Unmerged(None, None, None))
     return _Here(
-        State(head.oid, objects.edit(head.tree, now["own"] | now["answers"] | now["others"]), conflicts=unmerged),
+        State(
+            head.oid,
+            objects.edit(head.tree, now["own"] | now["answers"] | now["others"]),
+            conflicts=unmerged,
+            series=found.laid.series,
+        ),
         replace(found.before, files=objects.edit(found.before.files, now["others"])),
         objects.edit(laid.tree, now["answers"]),
     )

@@ -60,8 +60,9 @@ def ground(workspace: Workspace, number: int) -> str:
 
 def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Outcome:
     """Make the commits, ask the gate if files of the checkout change, and do it all as one operation."""
-    candidates = built(workspace, plan)
-    parent = candidates[-1].commit if candidates else commit_below(workspace, plan.below)
+    below = commit_below(workspace, plan.below)
+    candidates = built(workspace, plan.layers, below)
+    parent = candidates[-1].commit if candidates else below
     head = workspace.state(workspace.head)
     before = State(head.head, plan.edits or head.files, {path: _was(workspace, plan, path) for path in plan.queue})
     after = State(parent.oid, before.files if plan.kept else parent.tree, plan.queue)
@@ -78,11 +79,10 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
     return Outcome.DONE
 
 
-def built(workspace: Workspace, plan: Plan) -> tuple[Candidate, ...]:
-    """The layers of a plan as commits."""
-    parent = commit_below(workspace, plan.below)
+def built(workspace: Workspace, layers: Sequence[Layer], parent: Commit) -> tuple[Candidate, ...]:
+    """Layers on a commit, as commits."""
     candidates: list[Candidate] = []
-    for layer in plan.layers:
+    for layer in layers:
         made = _commit(workspace, layer, parent)
         candidates.append(Candidate(layer.entry.name, parent.tree, made))
         parent = made

@@ -7,11 +7,15 @@ import posixpath
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pq.core import ledger
+from pq.core.ledger import Ledger
 from pq.core.patch import FilePatch
 from pq.core.series import Entry
 from pq.engine.gate import Gate
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, PqError
+from pq.repo import commits
+from pq.repo.stops import Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
     `reworked` are applied patches whose commits were changed by other means; `way_out` is the command that takes off the lowest edited
-    one; `disorder` says where the applied patches are not the first of the series; `stopped` is the command that waits at a conflict.
+    one; `disorder` says where the applied patches are not the first of the series; `stopped` is the command that waits at a conflict;
+    `ledger` is what became of the patches that the series was made of.
     """
 
     series: str
@@ -55,6 +60,7 @@ class Status:
     unlisted: tuple[str, ...]
     disorder: str | None
     stopped: StoppedAt | None
+    ledger: Ledger | None
 
 
 def read(workspace: Workspace) -> Status:
@@ -63,6 +69,7 @@ def read(workspace: Workspace) -> Status:
     stop = workspace.stop
     if stop is not None:  # whatever was committed since
         workspace = replace(workspace, at=stop.laid.head if stop.answer is None else stop.before.head)
+    elsewhere = stop is not None and stop.answer is None and stop.laid.series is not None
     missing = tuple(entry.name for entry in workspace.series.entries if not queue.patch_file(entry.name).is_file())
     edited = tuple(name for name in workspace.edited() if name not in missing) if stop is None else ()
     return Status(
@@ -70,16 +77,29 @@ def read(workspace: Workspace) -> Status:
         release=workspace.pin.release,
         pin=workspace.pin_commit,
         checkout=queue.relative(queue.checkout),
-        patches=patches(workspace),
+        patches=_on_the_way(workspace, stop) if stop is not None and elsewhere else patches(workspace),
         unrefreshed=workspace.checkout.unrefreshed(),
         edited=edited,
-        reworked=tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
+        reworked=() if elsewhere else tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
         way_out=workspace.stack.taking_off(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),
         disorder=_disorder(workspace) if stop is None else None,
         stopped=StoppedAt(stop.call.title, stop.patch, tuple(stop.files), stop.answer is not None) if stop is not None else None,
+        ledger=ledger.read(workspace.series),
     )
+
+
+def _on_the_way(workspace: Workspace, stop: Stop) -> tuple[PatchState, ...]:
+    """The patches that stand on another release already, and those that are not carried there yet."""
+    carried: list[str] = []
+    commit = workspace.checkout.read_commit(stop.laid.head)
+    while (applied := commits.as_patch(commit)) is not None:
+        carried.insert(0, applied.patch)
+        commit = workspace.checkout.read_commit(commit.parents[0])
+    names = [entry.name for entry in workspace.stack_order]
+    left = names[names.index(stop.patch) :] if stop.patch in names else []
+    return tuple(PatchState(name, name in carried, name in carried[-1:], None) for name in (*carried, *left))
 
 
 def _disorder(workspace: Workspace) -> str | None:

@@ -14,8 +14,8 @@ from typing import Concatenate, ParamSpec
 from pq.engine import conflicts, events, history, rewrite
 from pq.engine.carry import Conflict
 from pq.engine.events import Tell
+from pq.engine.lost import Lost
 from pq.engine.move import Outcome
-from pq.engine.rewrite import Plan
 from pq.engine.workspace import Workspace
 from pq.repo import stops
 from pq.repo.operations import State
@@ -28,12 +28,23 @@ P = ParamSpec("P")
 class Halt:
     """Where a command can't go on by itself: what was to stand above the applied patch of a number does not fit.
 
-    `edits` is the tree of the files with those edits that the command takes.
+    `edits` is the tree of the files with those edits that the command takes; `elsewhere` says that it was to stand on another release.
     """
 
     number: int
     conflict: Conflict
     edits: str | None = None
+    elsewhere: Elsewhere | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The series that a command makes, and the release that this one stands on, with its commit; and what the patch does not find there."""
+
+    series: str
+    release: str
+    commit: str
+    lost: tuple[Lost, ...] = ()
 
 
 BODIES: dict[str, Callable[..., Outcome | Halt]] = {}
@@ -77,22 +88,34 @@ def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
     conflict, objects = halt.conflict, workspace.checkout.objects
     marked = conflicts.mark(workspace, conflict)
     if marked is None:
-        tell(events.Unfit(conflict.patch, conflict.failed))
+        tell(
+            events.Unfit(
+                conflict.patch,
+                conflict.failed,
+                *(() if halt.elsewhere is None else (halt.elsewhere.release, halt.elsewhere.lost)),
+            )
+        )
         return Outcome.CONFLICT
-    candidates = rewrite.built(workspace, Plan(halt.number, conflict.below))
-    head = candidates[-1].commit if candidates else rewrite.commit_below(workspace, halt.number)
+    elsewhere = halt.elsewhere
+    ground = (
+        rewrite.commit_below(workspace, halt.number) if elsewhere is None else workspace.checkout.read_commit(elsewhere.commit)
+    )
+    candidates = rewrite.built(workspace, conflict.below, ground)
+    head = candidates[-1].commit if candidates else ground
     before = workspace.state(workspace.head)
-    before = replace(before, files=halt.edits or before.files)
-    laid = State(head.oid, marked.tree, conflicts=marked.files)
+    before = replace(before, files=halt.edits or before.files, series=None if elsewhere is None else workspace.queue.series_name)
+    laid = State(head.oid, marked.tree, conflicts=marked.files, series=None if elsewhere is None else elsewhere.series)
     _require_apart(workspace, before, laid)
     files = {path: objects.node(marked.tree, path) for path in marked.files}
     carried = (conflict.before, conflict.tree, conflict.ground)
     known = workspace.resumed.known if workspace.resumed is not None else {}
     history.step(workspace, before, laid, Stop(call, known, conflict.patch, carried, files, before, laid))
-    below = workspace.stack.applied[: halt.number] if halt.number else ()
-    workspace.remember(head.oid, [*below, *(layer.entry.name for layer in conflict.below)])
+    if elsewhere is None:
+        below = workspace.stack.applied[: halt.number] if halt.number else ()
+        workspace.remember(head.oid, [*below, *(layer.entry.name for layer in conflict.below)])
     whole = tuple(path for path in files if path not in marked.marked)
-    tell(events.Stopped(conflict.patch, tuple(marked.marked), whole, conflict.failed))
+    on, lost = (None, ()) if elsewhere is None else (elsewhere.release, elsewhere.lost)
+    tell(events.Stopped(conflict.patch, tuple(marked.marked), whole, conflict.failed, on, lost))
     return Outcome.CONFLICT
 
 

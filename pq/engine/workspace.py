@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,12 @@ class Workspace:
         """The checkout. Raises PqError where there is none."""
         return checkout.open_checkout(self.queue.checkout, queue=self.queue.root)
 
+    def variant(self, *, queue: Queue | None = None, at: str | None = None) -> Workspace:
+        """The same with another queue, or ending at another commit, on the same open checkout."""
+        found = replace(self, queue=queue or self.queue, at=at)
+        vars(found)["checkout"] = self.checkout
+        return found
+
     @cached_property
     def pin(self) -> Pin:
         """The release that the series is made for."""
@@ -75,7 +81,11 @@ class Workspace:
     @cached_property
     def head(self) -> str:
         """The commit at the branch of the series."""
-        return self.at or self.checkout.head(self.queue.series_name)
+        try:
+            return self.at or self.checkout.head(self.queue.series_name)
+        except NotClean:
+            self.require_no_stop()
+            raise
 
     @cached_property
     def applied(self) -> tuple[PatchCommit, ...]:

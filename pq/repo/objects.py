@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pygit2
+from pygit2.enums import DeltaStatus, DiffFind
 
 from pq.core import paths
 from pq.core.tree import File
@@ -22,6 +23,8 @@ from pq.repo.git import environment
 
 FOLDER = 0o040000
 _UNPACK_LIMIT = 100
+_RENAMES = 1000
+"""Files on either side, at most, that are compared with one another."""
 _KINDS = {"commit": 1, "tree": 2, "blob": 3}
 
 Node = tuple[int, str]
@@ -139,6 +142,13 @@ class Objects:
         found: dict[str, tuple[Node | None, Node | None]] = {}
         self._differ((FOLDER, old), (FOLDER, new), "", found)
         return found
+
+    def renames(self, old: str, new: str) -> dict[str, str]:
+        """The files of one tree that have another name in another one, by their names in the first: git's own judgement of likeness."""
+        trees = [self.repository[pygit2.Oid(hex=oid)] for oid in (old, new)]
+        found = trees[0].peel(pygit2.Tree).diff_to_tree(trees[1].peel(pygit2.Tree))
+        found.find_similar(flags=DiffFind.FIND_RENAMES, rename_limit=_RENAMES)
+        return {delta.old_file.path: delta.new_file.path for delta in found.deltas if delta.status is DeltaStatus.RENAMED}
 
     def _differ(self, old: Node | None, new: Node | None, path: str, found: dict[str, tuple[Node | None, Node | None]]) -> None:
         if old == new:

@@ -1,0 +1,71 @@
+"""Commands about upstream's releases: which there are, and the series on another one."""
+
+from __future__ import annotations
+
+import click
+
+from pq.cli import report
+from pq.cli.main import Command, Settings
+from pq.cli.move import EXIT_CODES
+from pq.engine import rebase, releases, resume
+
+
+@click.command("fetch", cls=Command)
+@click.argument("version", required=False)
+@click.option("--all-since", metavar="VERSION", help="This release and all later ones.")
+@click.pass_obj
+def fetch_command(settings: Settings, version: str | None, all_since: str | None) -> None:
+    """Fetch a release into the checkout's repository: VERSION, or the newest."""
+    if version is not None and all_since is not None:
+        raise click.UsageError("VERSION and --all-since exclude each other")
+    found = releases.fetch(settings.workspace(), version, all_since, settings.report)
+    settings.report.done("fetched", found, report.fetched_lines(found))
+
+
+@click.command("releases", cls=Command)
+@click.option("-a", "--all", "every", is_flag=True, help="Those before the pin, too.")
+@click.pass_obj
+def releases_command(settings: Settings, every: bool) -> None:
+    """Print upstream's releases from the pin on: = marks the pin, + those that are fetched."""
+    found = releases.known(settings.workspace(), every=every)
+    settings.report.result("releases", found, report.release_lines(found))
+
+
+@click.command("rebase", cls=Command)
+@click.argument("version", required=False)
+@click.option("--step", is_flag=True, help="Go through all releases on the way, one by one.")
+@click.option("-n", "--dry-run", is_flag=True, help="Do everything but change the checkout and the queue.")
+@click.option("--no-check", is_flag=True, help="Do not ask hooks/pre-apply. pq status keeps saying so.")
+@click.option("--continue", "go_on", is_flag=True, help="Go on, once a conflict is settled in the files.")
+@click.option("--skip", is_flag=True, help="Go on without the patch that does not fit.")
+@click.option("-m", "reason", metavar="TEXT", help="With --skip: why. The ledger of the new series says so.")
+@click.option("--abort", is_flag=True, help="Take it back.")
+@click.option("--allow-empty", is_flag=True, help="With --continue: even if nothing is left of the patch.")
+@click.pass_obj
+def rebase_command(
+    settings: Settings,
+    version: str | None,
+    step: bool,
+    dry_run: bool,
+    no_check: bool,
+    go_on: bool,
+    skip: bool,
+    reason: str | None,
+    abort: bool,
+    allow_empty: bool,
+) -> int:
+    """Carry the series to release VERSION, as a new series; the old one stays."""
+    if (version is not None) + go_on + skip + abort != 1:
+        raise click.UsageError("it takes a VERSION, or one of --continue, --skip, --abort")
+    if (reason is not None and not skip) or (allow_empty and not go_on) or ((step or dry_run or no_check) and version is None):
+        raise click.UsageError("-m goes with --skip, --allow-empty with --continue, --step, -n and --no-check with VERSION")
+    workspace = settings.workspace()
+    if abort:
+        resume.abort(workspace, settings.report)
+        return 0
+    if version is None:
+        leave = None if not skip else reason or ""
+        return EXIT_CODES[resume.resume(workspace, settings.report, allow_empty=allow_empty, leave_out=leave)]
+    through = rebase.steps(workspace, version, every=step)
+    ending = rebase.rebase(workspace, settings.report, through=through, check=not no_check, dry_run=dry_run, skipped={})
+    return EXIT_CODES[ending]
