@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import dataclasses
 import inspect
+import sys
+import types
 import typing
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from sglang.srt.server_args import ServerArgs
@@ -21,15 +25,29 @@ class MissingArgumentError(Exception):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the field {name} of ServerArgs has no argument: add_cli_args lacks it")
-        self.filename, self.lineno = place(name)
+        if found := place(name):
+            self.filename, self.lineno = found
 
 
-def place(name: str) -> tuple[str, int]:
-    """File and line of the field's definition, in ServerArgs or the base class that defines it."""
-    owner = next(owner for owner in ServerArgs.__mro__ if name in inspect.get_annotations(owner))
-    lines, start = inspect.getsourcelines(owner)
-    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.AnnAssign)]  # the outermost first
-    return str(inspect.getsourcefile(owner)), start - 1 + next(node.lineno for node in nodes if ast.unparse(node.target) == name)
+def place(name: str) -> tuple[str, int] | None:
+    """File and line of the field's definition."""
+    for owner in owners():
+        with contextlib.suppress(OSError, TypeError):  # a class made up at run time has no source
+            lines, start = inspect.getsourcelines(owner)
+            nodes = [
+                node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.AnnAssign)
+            ]  # the outermost first
+            for node in nodes:
+                if ast.unparse(node.target) == name:
+                    return str(inspect.getsourcefile(owner)), start - 1 + node.lineno
+    return None
+
+
+def owners() -> Iterator[type]:
+    """ServerArgs and its bases; then the classes that later releases put it together from, which say so by `_NS_PATH`."""
+    yield from ServerArgs.__mro__
+    for module in [module for name, module in sys.modules.items() if name.startswith("sglang.srt.arg_groups.fields.")]:
+        yield from (thing for thing in vars(module).values() if isinstance(thing, type) and "_NS_PATH" in vars(thing))
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,11 +58,16 @@ class Parser(argparse.ArgumentParser):
         raise ValueError(message)
 
 
-class Received(ServerArgs):  # type: ignore[misc]
-    """Keeps what from_cli_args passes on, instead of acting on it."""
+class Keeps(type(ServerArgs)):  # type: ignore[misc]
+    """Of a class that gives back what it is called with. A Struct, as ServerArgs is from 0.5.23 on, may have no __init__ of its own."""
 
-    def __init__(self, **values: object) -> None:
-        self.__dict__["values"] = values  # past a __setattr__ that guards fields
+    def __call__(cls, **values: object) -> types.SimpleNamespace:
+        """What from_cli_args passes on, instead of acting on it."""
+        return types.SimpleNamespace(values=values)
+
+
+class Received(ServerArgs, metaclass=Keeps):  # type: ignore[misc]
+    """Makes no ServerArgs."""
 
 
 class Lacking(argparse.Namespace):
@@ -64,6 +87,13 @@ def wants_argument(hint: Any) -> bool:
     return all(map(wants_argument, parts)) if parts else hint in (str, int, float, bool, list, type(None))
 
 
+def names() -> tuple[str, ...]:
+    """Of the fields: of a dataclass, or of a Struct."""
+    if dataclasses.is_dataclass(ServerArgs):
+        return tuple(field.name for field in dataclasses.fields(ServerArgs))
+    return tuple(ServerArgs.__struct_fields__)
+
+
 parser = Parser()
 ServerArgs.add_cli_args(parser)
 arguments = parser.parse_args(["--model-path", "x"])
@@ -74,6 +104,7 @@ except AttributeError as error:
     if lacking := [name for name, value in shown.items() if isinstance(value, Lacking)]:
         raise MissingArgumentError(lacking[0]) from None
     raise
-for field in dataclasses.fields(ServerArgs):
-    if field.name not in received and wants_argument(typing.get_type_hints(ServerArgs, include_extras=True)[field.name]):
-        raise MissingArgumentError(field.name)
+hints = typing.get_type_hints(ServerArgs, include_extras=True)
+for name in names():
+    if name not in received and wants_argument(hints[name]):
+        raise MissingArgumentError(name)

@@ -34,7 +34,7 @@ _MODULES = {
     "pq.cli.intake": ("import", "fold", "fork"),
     "pq.cli.mail": ("mail",),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
-    "pq.cli.upstream": ("fetch", "releases", "rebase"),
+    "pq.cli.upstream": ("fetch", "releases", "rebase", "forecast"),
     "pq.cli.history": ("undo", "redo", "log", "repair", "continue", "abort"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from pq.cli import report
+from pq.cli import matrix, report
 from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
-from pq.engine import rebase, releases, resume
+from pq.engine import forecast, rebase, releases, resume
+from pq.engine.move import Outcome
 
 
 @click.command("fetch", cls=Command)
@@ -69,3 +72,16 @@ def rebase_command(
     through = rebase.steps(workspace, version, every=step)
     ending = rebase.rebase(workspace, settings.report, through=through, check=not no_check, dry_run=dry_run, skipped={})
     return EXIT_CODES[ending]
+
+
+@click.command("forecast", cls=Command)
+@click.argument("versions", nargs=-1, metavar="[VERSION...]")
+@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page of it, too.")
+@click.pass_obj
+def forecast_command(settings: Settings, versions: tuple[str, ...], page: Path | None) -> int:
+    """Say what would become of all patches on VERSIONs, or on all fetched releases. Exit code 3 if somebody has to look."""
+    found = forecast.forecast(settings.workspace(), versions)
+    if page is not None:
+        (settings.start / page).write_text(matrix.html(found), encoding="utf-8", errors="replace")
+    settings.report.result("forecast", found, matrix.lines(found))
+    return EXIT_CODES[Outcome.CONFLICT if found.conflicts else Outcome.DONE]

@@ -7,6 +7,7 @@ other put between them. No line is wrong then, and the meaning is.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -31,10 +32,10 @@ def torn(base: Lines, ours: Lines, theirs: Lines, merged: Lines) -> tuple[str, i
     """The qualified name of a definition that one side left alone and that is not what the other side has, and its line (from 1) in
     ours or else in the merge; None also where a file does not parse.
     """
-    trees = [surroundings.parse(b"".join(lines)) for lines in (base, ours, theirs, merged)]
-    if None in trees:
+    found = [_all(b"".join(lines)) for lines in (base, ours, theirs, merged)]
+    if None in found:
         return None
-    was, mine, other, made = (_definitions(tree) for tree in trees if tree is not None)
+    was, mine, other, made = (each for each in found if each is not None)
     for name in dict.fromkeys((*mine, *other, *made)):
         before, here, there = was.get(name, _NONE), mine.get(name, _NONE), other.get(name, _NONE)
         wanted = here if there == before else there if here in (before, there) else None
@@ -42,6 +43,13 @@ def torn(base: Lines, ours: Lines, theirs: Lines, merged: Lines) -> tuple[str, i
         if wanted is not None and not is_new_name and made.get(name, _NONE).said != wanted.said:
             return name, here.line or made.get(name, _NONE).line
     return None
+
+
+@functools.lru_cache(maxsize=32)
+def _all(source: bytes) -> Mapping[str, _Definition] | None:
+    """The definitions of a file; None where it does not parse."""
+    tree = surroundings.parse(source)
+    return None if tree is None else _definitions(tree)
 
 
 def _definitions(tree: ast.Module) -> Mapping[str, _Definition]:

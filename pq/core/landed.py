@@ -7,6 +7,7 @@ stand in: upstream may have taken the patch over, or have something of the same 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,10 @@ def find_landed(base: Lines, ours: Lines, merged: Merged) -> tuple[Landing, Defi
     """The first edit that adds what ours has got since base, with the line (from 1) at which it is there; None where there is none."""
     adding = [landing for landing in merged.landings if landing.edit.lines and not landing.landed]
     texts = (base, ours, edited(base, [landing.edit for landing in merged.landings])) if adding else ()
-    trees = [surroundings.parse(b"".join(lines)) for lines in texts]
-    if not trees or None in trees:
+    found = [_all(b"".join(lines)) for lines in texts]
+    if not found or None in found:
         return None
-    had, has, adds = (list(_definitions(tree)) for tree in trees if tree is not None)
+    had, has, adds = (each for each in found if each is not None)
     known = {definition for definition, _ in had}
     new = {definition: line for definition, line in has if definition not in known}
     if not new:
@@ -54,6 +55,13 @@ def _spans(landings: Sequence[Landing]) -> Iterator[tuple[Landing, int, int]]:
         edit = landing.edit
         yield landing, edit.start + grown + 1, edit.start + grown + len(edit.lines)
         grown += len(edit.lines) - (edit.stop - edit.start)
+
+
+@functools.lru_cache(maxsize=32)
+def _all(source: bytes) -> Sequence[tuple[Definition, int]] | None:
+    """What a file defines; None where it does not parse."""
+    tree = surroundings.parse(source)
+    return None if tree is None else tuple(_definitions(tree))
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[Definition, int]]:

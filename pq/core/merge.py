@@ -2,8 +2,9 @@
 
 The edits are known exactly (they are the hunks), so only the way from base to ours is searched for, with a patience diff:
 lines that are unique on both sides anchor it, so that of three look-alike blocks the right one is found.
-Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge). `marked` writes
-such regions as git does in its diff3 style, for people and tools to settle.
+Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge), but for lines that the
+one side edited right above lines that the other one did: nothing is open there. `marked` writes such regions as git does in its diff3
+style, for people and tools to settle.
 
 A diff may say one insertion in several ways: between two calls, `)` and `f(` may be its last lines or its first. So before the sides
 are compared, what ours inserted or removed is slid to where the patch does it, if it is the same there or has it in it: otherwise a
@@ -13,6 +14,7 @@ third block like the two that were there) leaves open where the edit belongs: th
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ from pq.core.lines import Lines
 from pq.core.patch import Edit
 
 _WORD = re.compile(rb"\w")
+_ALIKE = 0.6
+"""How much of a line that was edited is still in it."""
 _OURS, _BASE, _MIDDLE, _THEIRS = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
 
 
@@ -93,6 +97,13 @@ def merge(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Merged | tuple[Con
     return tuple(conflicts) or Merged(tuple(out), tuple(landings))
 
 
+def settled(base: Lines, ours: Lines, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits that are in no conflict."""
+    return tuple(
+        edit for region, merged in _merged(base, ours, edits) if not isinstance(merged, Conflict) for edit in region.edits
+    )
+
+
 def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels, *, doubtful: frozenset[int] = frozenset()) -> Lines:
     """The merged lines with every conflict between markers: ours, base, theirs; and so all edits of the `doubtful` hunks."""
     if edited(base, edits) == ours and not doubtful:
@@ -119,7 +130,7 @@ def _merged(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Iterator[tuple[_
     """The regions that one side changed or both, each with what becomes of it."""
     changes = tuple(_slid(_changes(base, ours), base, ours, edits))
     loose = tuple(_loose(changes, base, ours))
-    for region in _regions(changes, edits):
+    for region in _regions(changes, edits, base, ours):
         was = base[region.start : region.stop]
         mine = ours[region.ours_start : region.ours_stop]
         theirs = _applied(base, region)
@@ -243,14 +254,14 @@ def _has(lines: Lines, wanted: Lines) -> bool:
     return any(lines[at : at + len(wanted)] == wanted for at in range(len(lines) - len(wanted) + 1))
 
 
-def _regions(changes: Sequence[_Change], edits: Sequence[Edit]) -> Iterator[_Region]:
+def _regions(changes: Sequence[_Change], edits: Sequence[Edit], base: Lines, ours: Lines) -> Iterator[_Region]:
     """The changes and the edits in order of base, those that touch put together."""
     offset = 0
     group: list[_Change | Edit] = []
     stop = -1
     pieces: list[_Change | Edit] = [*changes, *edits]
     for piece in sorted(pieces, key=lambda piece: (piece.start, piece.stop)):
-        if group and piece.start > stop:
+        if group and (piece.start > stop or (piece.start == stop and _are_neighbours(group, piece, base, ours))):
             region = _region(group, offset)
             offset = region.ours_stop - region.stop
             yield region
@@ -259,6 +270,21 @@ def _regions(changes: Sequence[_Change], edits: Sequence[Edit]) -> Iterator[_Reg
         group.append(piece)
     if group:
         yield _region(group, offset)
+
+
+def _are_neighbours(group: Sequence[_Change | Edit], piece: _Change | Edit, base: Lines, ours: Lines) -> bool:
+    """Whether one side edited lines right above lines that the other one edited: each stands where it did."""
+    ending = [each for each in group if each.stop == piece.start]
+    return all(type(each) is not type(piece) and _is_edited(each, base, ours) for each in ending) and _is_edited(
+        piece, base, ours
+    )
+
+
+def _is_edited(piece: _Change | Edit, base: Lines, ours: Lines) -> bool:
+    """Whether lines became others that are much like them, and not just went where others came."""
+    now = piece.lines if isinstance(piece, Edit) else ours[piece.ours_start : piece.ours_stop]
+    was, is_now = (b"".join(lines).decode("latin-1") for lines in (base[piece.start : piece.stop], now))
+    return bool(was and is_now) and difflib.SequenceMatcher(None, was, is_now, autojunk=False).ratio() >= _ALIKE
 
 
 def _region(group: Sequence[_Change | Edit], offset: int) -> _Region:

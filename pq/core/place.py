@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pq.core import definitions, heading, pymerge, scope, surroundings
+from pq.core.crop import cropped
 from pq.core.landed import find_landed
 from pq.core.lines import Lines, is_blob, split_lines
-from pq.core.merge import Conflict, Landing, Merged, edited, merge
+from pq.core.merge import Conflict, Landing, Merged, edited, merge, settled
 from pq.core.patch import Action, Edit, FilePatch, Hunk
 from pq.core.placement import How, HunkPlace, Landed, Placed, Reason, Refused
 from pq.core.search import Known, find_places
@@ -135,20 +136,10 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
         return structured or _conflict(merged[0], hunks)
     if merged.lines == ours and edits:
         return Refused(Reason.LANDED, lines=tuple(landing.line + 1 for landing in merged.landings))
-    if prove and (found := find_landed(base, ours, merged)) is not None:
-        landing, what, line = found
-        hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
-        detail = f"{what.what} stands in {what.scope or 'the module'} already, as it did not where the patch was made"
-        return Refused(Reason.THERE, hunk, (line,), detail=detail)
-    if prove and (moved := surroundings.moved(base, ours, merged)) is not None:
-        landing, made, reached = moved
-        hunk = next(hunk for hunk in hunks if hunk.number == landing.edit.hunk)
-        return Refused(Reason.MOVED, hunk, (landing.line + 1,), detail=f"it was made for {made}, and would stand in {reached}")
-    if prove and (torn := definitions.torn(base, ours, theirs, merged.lines)) is not None:
-        name, line = torn
-        return Refused(
-            Reason.MOVED, lines=(line,), detail=f"with it, {name} would be neither what it is here nor what the patch has"
-        )
+    bare = cropped((base, theirs), (ours, merged.lines)) if prove else None
+    if bare is not None and (misplaced := _misplaced(bare, merged.landings)) is not None:
+        number, refused = misplaced
+        return replace(refused, hunk=next((hunk for hunk in hunks if hunk.number == number), None))
     places = []
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]
@@ -157,31 +148,77 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
         landed = Landed.NOT if not any(there) else Landed.WHOLE if all(there) else Landed.PARTLY
         places.append(HunkPlace(hunk.number, start + shift + 1, start + shift - hunk.position, landed=landed))
     placed = _joined(merged.lines, How.MERGED, tuple(places))
-    if prove and isinstance(placed, Placed) and surroundings.parse(b"".join(ours)) is None:
+    if bare is not None and isinstance(placed, Placed) and surroundings.parse(b"".join(bare[2])) is None:
         return _under_its_heading(placed, b"".join(ours), file)
     return placed
 
 
+def _misplaced(files: tuple[Lines, Lines, Lines, Lines], landings: tuple[Landing, ...]) -> tuple[int | None, Refused] | None:
+    """What would come to stand where it does not belong (base, theirs, ours, merged), with the number of its hunk, where it is one."""
+    base, theirs, ours, lines = files
+    merged = Merged(lines, landings)
+    if (found := find_landed(base, ours, merged)) is not None:
+        landing, what, line = found
+        detail = f"{what.what} stands in {what.scope or 'the module'} already, as it did not where the patch was made"
+        return landing.edit.hunk, Refused(Reason.THERE, lines=(line,), detail=detail)
+    if (moved := surroundings.moved(base, ours, merged)) is not None:
+        landing, made, reached = moved
+        detail = f"it was made for {made}, and would stand in {reached}"
+        return landing.edit.hunk, Refused(Reason.MOVED, lines=(landing.line + 1,), detail=detail)
+    if (torn := definitions.torn(base, ours, theirs, merged.lines)) is not None:
+        name, line = torn
+        detail = f"with it, {name} would be neither what it is here nor what the patch has"
+        return None, Refused(Reason.MOVED, lines=(line,), detail=detail)
+    return None
+
+
 def _by_structure(base: Lines, ours: Lines, edits: Sequence[Edit], hunks: Sequence[Hunk]) -> Placed | Refused | None:
-    """What a merge of statements makes of it; None where that is not sure, either."""
+    """What a merge of statements makes of it, or of what a merge of lines leaves; None where that is not sure, either."""
     theirs = edited(base, edits)
-    try:
-        content, splices = pymerge.merge(b"".join(base), b"".join(ours), b"".join(theirs))
-    except pymerge.Unsure:
+    by_lines: tuple[Landing, ...] = ()
+    middle = ours
+    found = _structured(base, ours, theirs)
+    if found is None and (simple := settled(base, ours, edits)):
+        carried = merge(base, ours, simple)
+        if (
+            isinstance(carried, Merged)
+            and _misplaced(cropped((base, edited(base, simple)), (ours, carried.lines)), carried.landings) is None
+        ):
+            by_lines, middle = carried.landings, carried.lines
+            found = _structured(edited(base, simple), middle, theirs)
+    if found is None:
         return None
+    content, splices = found
     merged = Merged(split_lines(content), tuple(Landing(edit, 0, landed=False) for edit in edits))
     if merged.lines == ours:
         return Refused(Reason.LANDED)
-    if definitions.torn(base, ours, theirs, merged.lines) is not None or find_landed(base, ours, merged) is not None:
+    if _is_doubtful(base, ours, theirs, merged):
         return None
+    text = b"".join(middle)
     places = []
     for hunk in hunks:
         first, last = hunk.new_start, hunk.new_start + len(hunk.new)
-        made = [splice for splice in splices if first <= splice.line < last]
-        line = b"".join(ours).count(b"\n", 0, made[0].start) + 1 if made else hunk.position + 1
-        landed = Landed.NOT if made else Landed.WHOLE
+        made = [text.count(b"\n", 0, splice.start) for splice in splices if first <= splice.line < last]
+        simply = [landing for landing in by_lines if landing.edit.hunk == hunk.number]
+        fresh = [landing.line for landing in simply if not landing.landed]
+        line = min((*made, *fresh), default=hunk.position) + 1
+        landed = Landed.WHOLE if not made and not fresh else Landed.PARTLY if len(fresh) < len(simply) else Landed.NOT
         places.append(HunkPlace(hunk.number, line, line - hunk.position - 1, landed=landed))
     return Placed(content, How.STRUCTURED, tuple(places))
+
+
+def _is_doubtful(base: Lines, ours: Lines, theirs: Lines, merged: Merged) -> bool:
+    """Whether a definition is neither side's, or there already."""
+    base, theirs, ours, lines = cropped((base, theirs), (ours, merged.lines))
+    torn = definitions.torn(base, ours, theirs, lines)
+    return torn is not None or find_landed(base, ours, Merged(lines, merged.landings)) is not None
+
+
+def _structured(base: Lines, ours: Lines, theirs: Lines) -> tuple[bytes, tuple[pymerge.Splice, ...]] | None:
+    try:
+        return pymerge.merge(b"".join(base), b"".join(ours), b"".join(theirs))
+    except pymerge.Unsure:
+        return None
 
 
 def _conflict(conflict: Conflict, hunks: Sequence[Hunk]) -> Refused:

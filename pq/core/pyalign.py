@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from patiencediff import PatienceSequenceMatcher
@@ -12,6 +13,9 @@ _ALIKE = 0.6
 """The part of their words that two units share which are one, changed."""
 _WITHIN = 0.8
 """The part of its words that the shorter has in the longer, where the one has grown to be the other."""
+
+_MOVABLE = {"def", "ClassDef", "Assign", "AnnAssign"}
+"""Kinds of statements that are the same one wherever they stand, if they have the same name."""
 
 Piece = Sequence[Text | Listing]
 """One block, or what stands between two of them."""
@@ -32,7 +36,7 @@ def pieces_of(unit: Unit) -> Iterator[tuple[str, Piece]]:
 
 def said(piece: Piece) -> list[object]:
     """What stands there, however it is written."""
-    return [part.normal if isinstance(part, Text) else [unit.normal for unit in part.units] for part in piece]
+    return [part.normal if isinstance(part, Text) else [unit.meaning for unit in part.units] for part in piece]
 
 
 def has_blocks(unit: Unit) -> bool:
@@ -43,13 +47,25 @@ def has_blocks(unit: Unit) -> bool:
 def aligned(one: File, ones: Listing, other: File, others: Listing) -> dict[int, int]:
     """Which units of the one listing are which of the other: those that mean the same, in order; between these, those of one name, or alike."""
     found: dict[int, int] = {}
-    matcher = PatienceSequenceMatcher(None, [unit.normal for unit in ones.units], [unit.normal for unit in others.units])
+    matcher = PatienceSequenceMatcher(None, [unit.meaning for unit in ones.units], [unit.meaning for unit in others.units])
     here = there = 0
     for start, other_start, length in matcher.get_matching_blocks():
         found.update(_paired(one, ones, range(here, start), other, others, range(there, other_start)))
         found.update({start + step: other_start + step for step in range(length)})
         here, there = start + length, other_start + length
     return found
+
+
+def carried_off(ones: Listing, others: Listing, found: dict[int, int]) -> dict[int, int]:
+    """The fields, functions and classes of a class or module that stand at another place among their siblings now."""
+    taken = set(found.values())
+    sides = [
+        [(number, (unit.kind, unit.key)) for number, unit in enumerate(listing.units) if unit.kind in _MOVABLE and unit.key]
+        for listing in (ones, others)
+    ]
+    counts = [Counter(name for _, name in side) for side in sides]
+    places = {name: number for number, name in sides[1] if counts[1][name] == 1 and number not in taken}
+    return {number: places[name] for number, name in sides[0] if number not in found and counts[0][name] == 1 and name in places}
 
 
 def _paired(
@@ -81,7 +97,7 @@ def wrapped(base: Listing, ours: Listing, here: dict[int, int]) -> dict[int, int
         holding = [
             place
             for place in range(above + 1, below)
-            if place not in taken and any(unit.normal == inner.normal for inner in _inner(ours.units[place]))
+            if place not in taken and any(unit.meaning == inner.meaning for inner in _inner(ours.units[place]))
         ]
         if len(holding) == 1:
             found[number] = holding[0]
@@ -107,7 +123,9 @@ def _are_alike(one: File, unit: Unit, other: File, another: Unit) -> bool:
 def _head(unit: Unit) -> str:
     """The words in front of the first block of a unit."""
     first = next(iter(pieces_of(unit)))[1]
-    return " ".join(part.normal if isinstance(part, Text) else " ".join(each.normal for each in part.units) for part in first)
+    return " ".join(
+        part.normal if isinstance(part, Text) else " ".join(each.meaning.text for each in part.units) for part in first
+    )
 
 
 def _share(words: Sequence[object], others: Sequence[object]) -> bool:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pq.core import pytree, surroundings
-from pq.core.pyalign import Piece, aligned, has_blocks, pieces_of, said, wrapped
+from pq.core.crop import MARK, cropped
+from pq.core.lines import split_lines
+from pq.core.pyalign import Piece, aligned, carried_off, has_blocks, pieces_of, said, wrapped
 from pq.core.pytree import File, Listing, Text, Unit
 
 _FREE = {"def", "ClassDef", "import", "AnnAssign"}
@@ -46,25 +48,48 @@ class Splice:
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[Splice, ...]]:
     """Ours with what theirs did to base, and by which splices. Raises Unsure."""
+    lines = [split_lines(content) for content in (base, theirs, ours)]
+    bare = [b"".join(each) for each in cropped((lines[0], lines[1]), (lines[2], lines[2]), everywhere=True)]
     try:
-        files = _Three(pytree.read(base), pytree.read(ours), pytree.read(theirs))
+        files = _Three(pytree.read(bare[0]), pytree.read(bare[2]), pytree.read(bare[1]))
+        found = list(files.listings(files.base.listing, files.ours.listing, files.theirs.listing, is_scope=True))
     except pytree.Unreadable:
         raise Unsure("one of the files can't be taken apart") from None
-    splices = sorted(
-        files.listings(files.base.listing, files.ours.listing, files.theirs.listing),
-        key=lambda each: (each.start, each.stop, each.last),
-    )
+    splices = sorted(found, key=lambda each: (each.start, each.stop, each.last))
+    if any(MARK in splice.text for splice in splices):
+        raise Unsure("it moves what nobody changed")
+    if surroundings.parse(_spliced(bare[2], splices)) is None:
+        raise Unsure("the merged file would not parse")
+    if bare[2] != ours:
+        splices = [_uncropped(splice, bare[2], ours) for splice in splices]
+    return _spliced(ours, splices), tuple(splices)
+
+
+def _spliced(content: bytes, splices: Sequence[Splice]) -> bytes:
     out: list[bytes] = []
     here = 0
     for splice in splices:
         if splice.start < here:
             raise Unsure("two changes of the patch come to stand at one place")
-        out += [ours[here : splice.start], splice.text]
+        out += [content[here : splice.start], splice.text]
         here = splice.stop
-    merged = b"".join((*out, ours[here:]))
-    if surroundings.parse(merged) is None:
-        raise Unsure("the merged file would not parse")
-    return merged, tuple(splices)
+    return b"".join((*out, content[here:]))
+
+
+def _uncropped(splice: Splice, bare: bytes, ours: bytes) -> Splice:
+    """The same splice in the whole file, whose lines have the same numbers."""
+    start, stop = (
+        _place(ours, bare.count(b"\n", 0, at), at - bare.rfind(b"\n", 0, at) - 1) for at in (splice.start, splice.stop)
+    )
+    return replace(splice, start=start, stop=stop)
+
+
+def _place(content: bytes, line: int, column: int) -> int:
+    """The byte at which a column of a line stands, both from 0."""
+    at = 0
+    for _ in range(line):
+        at = content.index(b"\n", at) + 1
+    return at + column
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +100,20 @@ class _Three:
     ours: File
     theirs: File
 
-    def listings(self, base: Listing, ours: Listing, theirs: Listing) -> Iterator[Splice]:
-        """Blocks, or the entries between brackets, that correspond."""
+    def listings(self, base: Listing, ours: Listing, theirs: Listing, *, is_scope: bool) -> Iterator[Splice]:
+        """Blocks, or the entries between brackets, that correspond. `is_scope`: of a class or the module, whose fields have no order."""
         if self.base.text(base) == self.theirs.text(theirs):
             return
         here, there = aligned(self.base, base, self.ours, ours), aligned(self.base, base, self.theirs, theirs)
+        if is_scope:
+            here |= carried_off(base, ours, here)
         places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here))
         for number, unit in enumerate(base.units):
             mine = ours.units[here[number]] if number in here else None
             if number in there:
                 yield from self._kept(unit, mine, theirs.units[there[number]])
             elif mine is not None:
-                if mine.normal != unit.normal:
+                if mine.meaning != unit.meaning:
                     raise Unsure(f"it takes out {_called(unit)}, which was changed")
                 yield from places.taken_out(here[number])
         for run in places.put_in():
@@ -101,11 +128,11 @@ class _Three:
                 return
             raise Unsure(f"it changes {_called(base)}, which is gone")
         above = self._above(base, ours, theirs)
-        if theirs.normal == base.normal and self._code(self.base, base) == self._code(self.theirs, theirs):
+        if theirs.meaning == base.meaning and self._code(self.base, base) == self._code(self.theirs, theirs):
             yield from above
-        elif ours.normal == theirs.normal:
+        elif ours.meaning == theirs.meaning:
             return  # landed
-        elif ours.normal == base.normal and not has_blocks(ours):
+        elif ours.meaning == base.meaning and not has_blocks(ours):
             yield from above
             yield Splice(ours.code, ours.stop, self.moved(theirs, theirs.code, ours), self._line(theirs.code))
         else:
@@ -144,7 +171,7 @@ class _Three:
             raise Unsure(f"it changes {_called(unit)}, which was changed")
         for one, two, three in zip(was, mine, other, strict=True):
             if isinstance(one, Listing) and isinstance(two, Listing) and isinstance(three, Listing):
-                yield from self.listings(one, two, three)
+                yield from self.listings(one, two, three, is_scope=unit.kind == "ClassDef" and not one.entries)
             elif isinstance(one, Text) and isinstance(two, Text) and isinstance(three, Text):
                 yield from self._texts(unit, one, two, three)
 
@@ -219,7 +246,7 @@ class _Places:
             own = {*self.here.values(), *self.wrapped.values()}
             new = [self.ours.units[number] for number in range(first + 1, last) if number not in own]
             place = last
-        wanted = [unit for unit in units if not any(unit.normal == other.normal for other in new)]
+        wanted = [unit for unit in units if not any(unit.meaning == other.meaning for other in new)]
         for unit in wanted:
             if any(_is_same(unit, other) for other in self.ours.units):
                 raise Unsure(f"it puts {_called(unit)} where such a one is already")
@@ -233,7 +260,7 @@ class _Places:
         if number not in self.here:
             return number in self.wrapped
         one, other = self.base.units[number], self.ours.units[self.here[number]]
-        return one.normal == other.normal or (one.kind in _NAMED and one.key == other.key)
+        return one.meaning == other.meaning or (one.kind in _NAMED and one.key == other.key)
 
     def _put(self, units: Sequence[Unit], place: int) -> Splice:
         line = self.files._line(units[0].code)  # noqa: SLF001 - the same merge

@@ -1,7 +1,8 @@
 """A Python file as units: statements in blocks, and in a statement the entries between brackets.
 
 Made for merging, so units tile their file: a statement has the comments and blank lines above it, and what is no unit is a text between two
-listings. Units are told apart by what they mean, not by how they are written: `normal` is the same before and after a formatter.
+listings. Units are told apart by what they mean, not by how they are written: `meaning` is equal before and after a formatter. A file may
+have tens of thousands of units, of which a merge looks at few: what a unit is made of, and what it means, is found out when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import ast
 import functools
 import itertools
 import tokenize
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from pq.core import surroundings
 from pq.core.lines import split_lines
 
 _OPEN, _CLOSE = "([{", ")]}"
+_LOOSE = str.maketrans("", "", " (),'\"")
 _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -42,18 +45,47 @@ class Listing:
     entries: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What a piece of code says. Equal are those with the same text, or (`dump`) the same syntax tree.
+
+    `gist` is what equal ones have in common whatever a formatter does to them.
+    """
+
+    gist: str
+    text: str
+    dump: Callable[[], str]
+
+    @cached_property
+    def _dumped(self) -> str:
+        return self.dump()
+
+    def __hash__(self) -> int:
+        return hash(self.gist)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Meaning):
+            return NotImplemented
+        return self.gist == other.gist and (self.text == other.text or self._dumped == other._dumped)
+
+
+@dataclass(frozen=True, eq=False)
 class Unit:
     """A statement or an entry. `key` tells it from its siblings, where it has one; `code` is where it begins without what stands above it."""
 
     kind: str
     key: str
-    normal: str
+    meaning: Meaning
     start: int
     code: int
     stop: int
-    parts: tuple[Text | Listing, ...]
-    node: ast.stmt | None = field(default=None, compare=False)
+    read: Callable[[], Sequence[Text | Listing]]
+    node: ast.stmt | None = None
+
+    @cached_property
+    def parts(self) -> Sequence[Text | Listing]:
+        """What it is made of."""
+        return self.read()
 
 
 class Unreadable(Exception):
@@ -72,6 +104,7 @@ class File:
         return self.content[part.start : part.stop]
 
 
+@functools.lru_cache(maxsize=32)
 def read(content: bytes) -> File:
     """Take a file apart. Raises Unreadable."""
     tree = surroundings.parse(content)
@@ -79,30 +112,35 @@ def read(content: bytes) -> File:
         raise Unreadable
     try:
         content.decode("utf-8")
-        tokens = list(tokenize.tokenize(iter(split_lines(content)).__next__))[1:]
-    except (UnicodeDecodeError, tokenize.TokenError, SyntaxError, IndentationError):
+    except UnicodeDecodeError:
         raise Unreadable from None
-    reader = _Reader(content, tokens)
-    return File(content, reader.block("body", tree.body, 0))
+    return File(content, _Reader(content).block("body", tree.body, 0))
 
 
 class _Reader:
     """Reads one file."""
 
-    def __init__(self, content: bytes, tokens: Sequence[tokenize.TokenInfo]) -> None:
-        lines = content.split(b"\n")
-        self.lines = [line.decode("utf-8") for line in lines]
-        self.starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    def __init__(self, content: bytes) -> None:
         self.content = content
-        self.tokens = [_Token(token, self.offset(*token.start), self.offset(*token.end)) for token in tokens]
-        self.at = [token.start for token in self.tokens]
+        self.lines = content.split(b"\n")
+        self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
 
-    def offset(self, line: int, column: int) -> int:
-        """The byte at which a character of a line (from 1) stands."""
-        if line > len(self.lines):
+    def tokens(self, start: int, stop: int) -> Sequence[_Token]:
+        """The words of whole lines that are whole statements, or a head of one. Raises Unreadable."""
+        first = bisect_right(self.starts, start) - 1
+        try:
+            found = list(tokenize.generate_tokens(map(bytes.decode, split_lines(self.content[start:stop])).__next__))
+        except (tokenize.TokenError, SyntaxError):
+            raise Unreadable from None
+        return [_Token(token, self._offset(first, *token.start), self._offset(first, *token.end)) for token in found]
+
+    def _offset(self, first: int, line: int, column: int) -> int:
+        """The byte at which a character of a line stands, the lines counted from 1 at another one, which counts from 0."""
+        number = first + line - 1
+        if number >= len(self.lines):
             return len(self.content)
-        text = self.lines[line - 1]
-        return self.starts[line - 1] + (column if text.isascii() else len(text[:column].encode()))
+        text = self.lines[number]
+        return self.starts[number] + (column if text.isascii() else len(text.decode()[:column].encode()))
 
     def line_start(self, number: int) -> int:
         """Where a line, from 1, begins; behind the last one, the end."""
@@ -121,38 +159,42 @@ class _Reader:
 
     def statement(self, group: Sequence[ast.stmt], start: int, code: int, stop: int) -> Unit:
         """One statement, or several on one line."""
-        node = group[0]
-        normal = "\n".join(map(ast.dump, group))
+        node, text = group[0], self.content[code:stop].decode().strip()
+        kind, key = ("several", "") if len(group) > 1 else (_kind(node), _key(node))
+        meaning = Meaning(f"{kind} {key}", text, lambda: "\n".join(map(ast.dump, group)))
         if len(group) > 1:
-            return Unit("several", "", normal, start, code, stop, (Text(code, stop, normal),), None)
+            return Unit(kind, key, meaning, start, code, stop, lambda: (Text(code, stop, text),))
+        return Unit(kind, key, meaning, start, code, stop, lambda: self.parts(node, code, stop), node)
+
+    def parts(self, node: ast.stmt, code: int, stop: int) -> list[Text | Listing]:
+        """What a statement is made of."""
         parts: list[Text | Listing] = []
         here = code
         for name, body in _blocks(node):
             first = self.line_start(surroundings.lines_of(body[0])[0])
-            opening = self._behind_colon(here, first)
+            tokens = self.tokens(here, first)
+            opening = self._behind_colon(tokens, first)
             if opening is None:  # the block is on the line of its head
                 parts, here = [], code
                 break
-            parts += self.expression(here, opening)
+            parts += self.expression([token for token in tokens if token.start < opening], here, opening)
             listing = self.block(name, body, opening)
             parts.append(listing)
             here = listing.stop
-        parts += self.expression(here, stop)
-        return Unit(_kind(node), _key(node), normal, start, code, stop, tuple(parts), node)
+        return [*parts, *self.expression(self.tokens(here, stop), here, stop)]
 
-    def _behind_colon(self, start: int, first: int) -> int | None:
+    def _behind_colon(self, tokens: Sequence[_Token], first: int) -> int | None:
         """The start of the line behind the colon that opens a block whose first statement begins at `first`."""
-        colons = [token for token in self._between(start, first) if token.string == ":"]
+        colons = [token for token in tokens if token.string == ":"]
         if not colons:
             return None
         end = self.content.find(b"\n", colons[-1].stop) + 1
         return end if 0 < end <= first else None
 
-    def expression(self, start: int, stop: int) -> list[Text | Listing]:
-        """What stands between two places: texts, and the listings between brackets, one level of them."""
-        tokens = self._between(start, stop)
+    def expression(self, tokens: Sequence[_Token], start: int, stop: int) -> list[Text | Listing]:
+        """What stands between two places, with these words: texts, and the listings between brackets, one level of them."""
         parts: list[Text | Listing] = []
-        here, depth, opened = start, 0, 0
+        here, depth, opened, behind = start, 0, 0, 0
         if (names := _bare_import(tokens)) is not None:
             first, last = tokens[names], _last(tokens)
             return [
@@ -168,12 +210,12 @@ class _Reader:
             elif token.string in _CLOSE and token.is_operator:
                 depth -= 1
                 if depth == 0:
-                    parts.append(Text(here, tokens[opened].stop, _words(self._between(here, tokens[opened].stop))))
+                    parts.append(Text(here, tokens[opened].stop, _words(tokens[behind : opened + 1])))
                     name = _bracket(tokens[: opened + 1])
                     parts.append(self._entries(name, tokens[opened + 1 : number], tokens[opened].stop, token.start))
-                    here = token.start
+                    here, behind = token.start, number
         if here < stop:
-            parts.append(Text(here, stop, _words(self._between(here, stop))))
+            parts.append(Text(here, stop, _words(tokens[behind:])))
         return parts
 
     def _entries(self, name: str, tokens: Sequence[_Token], start: int, stop: int) -> Listing:
@@ -193,11 +235,9 @@ class _Reader:
     def _entry(self, name: str, tokens: Sequence[_Token]) -> Unit:
         start, stop = tokens[0].start, tokens[-1].stop
         text = self.content[start:stop].decode()
-        return Unit("entry", _entry_key(name, tokens), _normal(text), start, start, stop, tuple(self.expression(start, stop)))
-
-    def _between(self, start: int, stop: int) -> Sequence[_Token]:
-        first, last = bisect_left(self.at, start), bisect_left(self.at, stop)
-        return self.tokens[first:last]
+        words = _words(tokens)
+        meaning = Meaning(words.translate(_LOOSE), words, lambda: _entry_dump(text))
+        return Unit("entry", _entry_key(name, tokens), meaning, start, start, stop, lambda: self.expression(tokens, start, stop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +370,7 @@ def _words(tokens: Sequence[_Token]) -> str:
     return " ".join(token.string for token in tokens if not token.is_silent)
 
 
-@functools.lru_cache(maxsize=10_000)
-def _normal(text: str) -> str:
+def _entry_dump(text: str) -> str:
     """An entry without its brackets and line breaks; as it stands where it is no expression of its own."""
     for form in ("f({})", "{{{}}}", "lambda {}: 0"):
         try:

@@ -52,10 +52,19 @@ def lost(objects: Objects, failed: Failed, releases: Trees, renamed: Mapping[str
 
 
 def _gone(objects: Objects, tree: str, path: str, refused: Refused) -> bytes | None:
-    """The first line of what was expected that the file does not have any more, and that says something."""
+    """The line nearest to the change that the file does not have any more, and that says something."""
     there = {line.strip() for line in _lines(objects, tree, path)}
-    gone = (line.strip() for line in refused.expected if line.strip() not in there)
+    gone = (line.strip() for line in _around(refused) if line.strip() not in there)
     return next((line for line in gone if _WORD.search(line) or line.isalnum()), None)
+
+
+def _around(refused: Refused) -> Lines:
+    """What a hunk takes out, what stands above its change, and what stands below, the nearest first."""
+    hunk = refused.hunk
+    if hunk is None:
+        return refused.expected
+    old, first, last = hunk.old, hunk.leading, len(hunk.old) - hunk.trailing
+    return (*old[first:last], *reversed(old[:first]), *old[last:])
 
 
 def _first_without(objects: Objects, releases: Trees, names: Sequence[str], line: bytes | None) -> str:

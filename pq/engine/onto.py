@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from pq.core.placement import How, Landed, Placed, Reason
 from pq.engine import carry
 from pq.engine.apply import Applied, Failed, apply_patch
 from pq.engine.carry import Conflict, Layer
+from pq.engine.workspace import Workspace
 from pq.repo.objects import GitTree, Objects
 
 
@@ -27,27 +28,38 @@ class Carried:
 
 @dataclass(frozen=True)
 class Release:
-    """The files of a release that patches are carried to, and what upstream renamed on the way from the one that they were made for."""
+    """The files of a release that patches are carried to, and the tree of the one that they were made for; `touched` is what they change."""
 
     objects: Objects
     old: str
     new: str
+    touched: frozenset[str]
 
     @cached_property
     def _renames(self) -> Mapping[str, str]:
-        return self.objects.renames(self.old, self.new)
+        return self.objects.renames(self.old, self.new, self.touched)
 
     def renamed(self, path: str) -> str | None:
         """What a file of the old release is called in the new one, if it has another name there."""
         return self._renames.get(path)
 
 
-def onto(release: Release, name: str, layer: Layer, patch: Patch, ground: str) -> Carried | Conflict:
-    """A patch that stands between two trees, on another tree. What is there already is left out."""
+def change_of(workspace: Workspace, layer: Layer) -> Patch:
+    """What a layer changes, as a patch that pq would write."""
+    patch = workspace.parse(layer.entry, layer.content)
+    return carry.as_patch(workspace.checkout.objects, layer.before, layer.tree, renames=carry.renames(patch))
+
+
+def touched(changes: Iterable[Patch]) -> frozenset[str]:
+    """The files that patches change, by the names that they had."""
+    return frozenset(file.old_path for change in changes for file in change.files if file.old_path is not None)
+
+
+def onto(release: Release, name: str, layer: Layer, change: Patch, ground: str) -> Carried | Conflict:
+    """A patch that stands between two trees, and changes this, on another tree. What is there already is left out."""
     objects = release.objects
     if layer.before == ground:
         return Carried(layer.tree, Outcome.IDENTICAL)
-    change = carry.as_patch(objects, layer.before, layer.tree, renames=carry.renames(patch))
     change, renamed = _followed(release, change, ground)
     there: list[str] = []
     applied = _apply(objects, change, layer.before, ground, renamed)

@@ -21,7 +21,7 @@ from pq.engine.events import Tell
 from pq.engine.gate import Gate
 from pq.engine.lost import Lost, lost
 from pq.engine.move import Outcome as Ending
-from pq.engine.onto import Carried, Release, onto
+from pq.engine.onto import Carried, Release, change_of, onto, touched
 from pq.engine.setup import build_environment
 from pq.engine.stop import Elsewhere, Halt, stoppable
 from pq.engine.workspace import Workspace
@@ -80,16 +80,15 @@ def rebase(
     """
     name = require_name(through[-1])
     _require_new(workspace, name)
-    if check:
-        checking.requirements_file(workspace.queue, Pin(name)) if _is_managed(workspace) else None
-    layers = _layers(workspace)
-    moved: Sequence[_Moved] = [_Moved(layer, Line(layer.entry.name, Outcome.IDENTICAL)) for layer in layers]
+    if check and _is_managed(workspace):
+        checking.requirements_file(workspace.queue, Pin(name))
+    moved: Sequence[_Moved] = [_Moved(layer, Line(layer.entry.name, Outcome.IDENTICAL)) for layer in layers(workspace)]
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
     commit = workspace.pin_commit
     for release in through:
         commit = releases.obtain(workspace, release, tell).commit
         ground = workspace.checkout.read_commit(commit).tree
-        found = _carried(workspace, Release(workspace.checkout.objects, tree, ground), moved, ground, skipped, name)
+        found = _carried(workspace, tree, moved, ground, skipped, name)
         if isinstance(found, Conflict):
             missing = _lost(workspace, found, release)
             if dry_run:
@@ -127,7 +126,7 @@ def _is_managed(workspace: Workspace) -> bool:
     return bool(check.modules) and check.python == "managed"
 
 
-def _layers(workspace: Workspace) -> tuple[Layer, ...]:
+def layers(workspace: Workspace) -> tuple[Layer, ...]:
     """All patches of the series on their own release, applied or not. Raises PqError where one does not belong there."""
     applied = rewrite.layers(workspace)
     top = rewrite.commit_below(workspace, len(applied))
@@ -146,10 +145,12 @@ def _layers(workspace: Workspace) -> tuple[Layer, ...]:
 
 
 def _carried(
-    workspace: Workspace, release: Release, moved: Sequence[_Moved], ground: str, skipped: Mapping[str, str], series: str
+    workspace: Workspace, origin: str, moved: Sequence[_Moved], ground: str, skipped: Mapping[str, str], series: str
 ) -> Sequence[_Moved] | Conflict:
-    """All patches on the next release, or the first conflict."""
+    """All patches, from the tree of one release, on that of the next one, or the first conflict."""
     found: list[_Moved] = []
+    changes = {each.line.patch: change_of(workspace, each.layer) for each in moved if each.stays}
+    release = Release(workspace.checkout.objects, origin, ground, touched(changes.values()))
     known = workspace.resumed.known if workspace.resumed is not None else {}
     for each in moved:
         layer, line = each.layer, each.line
@@ -159,8 +160,9 @@ def _carried(
             found.append(_Moved(layer, line))
             continue
         settled = known.get((layer.before, layer.tree, ground))
-        patch = workspace.parse(layer.entry, layer.content)
-        carried = _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, patch, ground)
+        carried = (
+            _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, changes[line.patch], ground)
+        )
         if isinstance(carried, Conflict):
             return replace(carried, below=tuple(one.layer for one in found if one.stays))
         found.append(_moved(workspace, each, carried, ground, series))
@@ -227,9 +229,9 @@ def _new(workspace: Workspace, name: str, commit: str, moved: Sequence[_Moved]) 
 
 def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run: bool) -> Ending:
     """Check what came of it, and go there."""
-    layers = tuple(each.layer for each in new.moved if each.stays)
+    standing = tuple(each.layer for each in new.moved if each.stays)
     release = workspace.checkout.read_commit(new.commit)
-    candidates = rewrite.built(workspace, layers, release)
+    candidates = rewrite.built(workspace, standing, release)
     top = candidates[-1].commit if candidates else release
     before = workspace.state(workspace.head)
     was = {path: _bytes(workspace.queue.root / path) for path in new.files}
@@ -245,7 +247,7 @@ def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run
         return Ending.REJECTED
     if not dry_run:
         history.do(workspace, old, after)
-    tell(events.Rebased(workspace.queue.series_name, new.series, len(layers), len(workspace.series.entries), dry_run=dry_run))
+    tell(events.Rebased(workspace.queue.series_name, new.series, len(standing), len(workspace.series.entries), dry_run=dry_run))
     return Ending.DONE
 
 

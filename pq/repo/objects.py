@@ -10,21 +10,19 @@ import hashlib
 import struct
 import subprocess
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffFind
 
 from pq.core import paths
 from pq.core.tree import File
 from pq.errors import PqError
-from pq.repo.git import environment
+from pq.repo.git import environment, run
 
 FOLDER = 0o040000
 _UNPACK_LIMIT = 100
-_RENAMES = 1000
-"""Files on either side, at most, that are compared with one another."""
 _KINDS = {"commit": 1, "tree": 2, "blob": 3}
 
 Node = tuple[int, str]
@@ -143,12 +141,17 @@ class Objects:
         self._differ((FOLDER, old), (FOLDER, new), "", found)
         return found
 
-    def renames(self, old: str, new: str) -> dict[str, str]:
-        """The files of one tree that have another name in another one, by their names in the first: git's own judgement of likeness."""
-        trees = [self.repository[pygit2.Oid(hex=oid)] for oid in (old, new)]
-        found = trees[0].peel(pygit2.Tree).diff_to_tree(trees[1].peel(pygit2.Tree))
-        found.find_similar(flags=DiffFind.FIND_RENAMES, rename_limit=_RENAMES)
-        return {delta.old_file.path: delta.new_file.path for delta in found.deltas if delta.status is DeltaStatus.RENAMED}
+    def renames(self, old: str, new: str, among: Collection[str]) -> dict[str, str]:
+        """What some files of one stored tree are called in another one, which has them under another name: git's own judgement of likeness."""
+        changes = self.difference(old, new)
+        lost = [path for path in among if path in changes and changes[path][1] is None]
+        suffixes = tuple({PurePosixPath(path).suffix for path in lost})
+        come = [path for path, (was, _) in changes.items() if was is None and path.endswith(suffixes)] if lost else []
+        if not come:
+            return {}
+        words = ("diff", "-M", "-l0", "-z", "--name-status", "--diff-filter=R", old, new, "--", *lost, *come)
+        said = run("--literal-pathspecs", *words, cwd=Path(self.repository.path)).split("\0")
+        return dict(zip(said[1::3], said[2::3], strict=False))
 
     def _differ(self, old: Node | None, new: Node | None, path: str, found: dict[str, tuple[Node | None, Node | None]]) -> None:
         if old == new:

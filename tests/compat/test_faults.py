@@ -73,14 +73,14 @@ def test_what_does_not_compile_is_rejected_whatever_the_patch_says(folder: Path)
     assert _apply(folder, patch).code == 4
 
 
-def test_an_argument_that_upstream_took_over_among_others_is_a_conflict(folder: Path) -> None:
+def test_an_argument_that_upstream_took_over_among_others_has_landed(folder: Path) -> None:
     patch = _patch(folder, _parser("alpha", "mine", "beta", "gamma"))
     (folder / "args.py").write_bytes(_parser("alpha", "theirs", "mine", "other", "beta", "gamma"))
     before = snapshot(folder)
 
     applied = _apply(folder, patch, "--base", "base")
 
-    assert applied.code == 3
+    assert applied.code == 2
     assert snapshot(folder) == before
 
 

@@ -1,0 +1,176 @@
+"""forecast: what would become of every patch on every fetched release. In memory: neither the checkout nor the queue is touched."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from pq.core.ledger import Outcome
+from pq.core.patch import Patch
+from pq.core.placement import Reason
+from pq.engine import rebase, releases
+from pq.engine.apply import Failed
+from pq.engine.carry import Conflict, Layer
+from pq.engine.lost import Lost, Trees, lost
+from pq.engine.onto import Release, change_of, onto, touched
+from pq.engine.workspace import Workspace
+from pq.errors import NothingToDo
+from pq.repo.objects import Node
+
+_ALONE = 4
+"""So many patches on so many releases, multiplied, are not worth a second process."""
+_SHARE = 4
+"""Groups of patches, for each process, from which on each group is one's own."""
+
+Nodes = Mapping[str, Node | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What would become of a patch on a release, what else there is to say, and, where it does not fit, why and what is gone."""
+
+    patch: str
+    release: str
+    outcome: Outcome
+    note: str = ""
+    failed: Failed | None = None
+    lost: tuple[Lost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The cells, release by release, in the order of the series."""
+
+    series: str
+    pin: str
+    patches: tuple[str, ...]
+    releases: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def conflicts(self) -> tuple[Cell, ...]:
+        """Where somebody has to look."""
+        return tuple(cell for cell in self.cells if cell.outcome in (Outcome.CONFLICT, Outcome.CHANGED))
+
+    def of(self, patch: str) -> tuple[Cell, ...]:
+        """The cells of one patch."""
+        return tuple(cell for cell in self.cells if cell.patch == patch)
+
+
+def forecast(workspace: Workspace, given: Sequence[str]) -> Forecast:
+    """All patches of the series on these releases, or on all that are fetched and later than the pin.
+
+    Raises NothingToDo where there is no such release or no patch, PqError where a patch does not belong on its own release.
+    """
+    pin = workspace.pin.release
+    names = tuple(releases.name_of(workspace, each) for each in given) or releases.fetched_since(workspace, pin)
+    if not names:
+        raise NothingToDo(f"No release behind {pin} is fetched", hint=f"pq fetch --all-since {pin}")
+    layers = rebase.layers(workspace)
+    if not layers:
+        raise NothingToDo("No patches in series")
+    commits = {
+        name: workspace.checkout.release(name) for name in dict.fromkeys((*names, *releases.fetched_since(workspace, pin)))
+    }
+    trees = {name: workspace.checkout.read_commit(commit).tree for name, commit in commits.items() if commit is not None}
+    missing = [name for name in names if name not in trees]
+    if missing:
+        raise NothingToDo(f"Release {missing[0]} is not fetched", hint=f"pq fetch {missing[0]}")
+    seer = _Seer(workspace, layers, tuple(change_of(workspace, layer) for layer in layers), tuple(trees.items()))
+    found = {(cell.patch, cell.release): cell for cell in seer.cells(names)}
+    patches = tuple(layer.entry.name for layer in layers)
+    cells = tuple(found[patch, name] for name in names for patch in patches)
+    return Forecast(workspace.queue.series_name, pin, patches, names, cells)
+
+
+@dataclass(frozen=True)
+class _Seer:
+    """Looks at patches on releases, in as many processes as there are processors: they share what this one has read.
+
+    Patches that have no file in common have nothing to do with one another. So a process takes some that have, and goes through the
+    releases with them: most of what it reads, and much of what it finds, is the same on the next one.
+    """
+
+    workspace: Workspace
+    layers: Sequence[Layer]
+    changes: Sequence[Patch]
+    trees: Trees
+    _releases: dict[str, Release] = field(default_factory=dict)
+    _seen: dict[object, tuple[Cell, Nodes]] = field(default_factory=dict)
+
+    def cells(self, names: Sequence[str]) -> Iterator[Cell]:
+        """What becomes of the patches on these releases."""
+        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        groups = self._groups()
+        tasks = [(group, names) for group in groups]
+        if len(groups) < count * _SHARE:
+            tasks = [(group, (name,)) for group in groups for name in names]
+        if count == 1 or len(self.layers) * len(names) <= _ALONE:
+            for task in tasks:
+                yield from self.look(*task)
+            return
+        global _seer  # noqa: PLW0603 - what a forked process is to have can't be passed on: pygit2's objects are no values
+        _seer = self
+        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork"), initializer=_begin) as pool:
+            for found in pool.map(_look, tasks):
+                yield from found
+
+    def look(self, group: Sequence[int], names: Sequence[str]) -> tuple[Cell, ...]:
+        """The cells of some patches on these releases. A patch that does not fit is left out for those above it."""
+        return tuple(cell for name in names for cell in self._on(group, name))
+
+    def _groups(self) -> list[list[int]]:
+        """The patches by number, those together that have files in common."""
+        groups: list[tuple[set[str], list[int]]] = []
+        for number, change in enumerate(self.changes):
+            paths = {path for file in change.files for path in (file.old_path, file.new_path) if path is not None}
+            common = [group for group in groups if group[0] & paths]
+            groups = [group for group in groups if group not in common]
+            groups.append(
+                (paths.union(*(group[0] for group in common)), sorted([number, *(one for group in common for one in group[1])]))
+            )
+        return [numbers for _, numbers in groups]
+
+    def _on(self, group: Sequence[int], name: str) -> Iterator[Cell]:
+        objects, ground = self.workspace.checkout.objects, dict(self.trees)[name]
+        if name not in self._releases:
+            pin = self.workspace.checkout.read_commit(self.workspace.pin_commit).tree
+            self._releases[name] = Release(objects, pin, ground, touched(self.changes))
+        release = self._releases[name]
+        for number in group:
+            paths = sorted(touched([self.changes[number]]))
+            files = [(path, objects.node(ground, path), release.renamed(path)) for path in paths]
+            key = (number, *((*file, file[2] and objects.node(ground, file[2])) for file in files))
+            if key not in self._seen:
+                self._seen[key] = self._cell(number, release, name, ground)
+            cell, changes = self._seen[key]
+            ground = objects.edit(ground, dict(changes))
+            yield replace(cell, release=name)
+
+    def _cell(self, number: int, release: Release, name: str, ground: str) -> tuple[Cell, Nodes]:
+        objects, patch = self.workspace.checkout.objects, self.layers[number].entry.name
+        found = onto(release, patch, self.layers[number], self.changes[number], ground)
+        if not isinstance(found, Conflict):
+            changes = {path: new for path, (_, new) in objects.difference(ground, found.tree).items()}
+            return Cell(patch, name, found.outcome, found.note), changes
+        assert found.failed is not None
+        there = all(refusal.refused.reason is Reason.THERE for refusal in found.failed.refusals)
+        behind = [each for each in self.trees if each[0] != self.workspace.pin.release]
+        behind = behind[: [each[0] for each in behind].index(name) + 1]
+        gone = lost(objects, found.failed, behind, found.renamed, search=False)
+        return Cell(patch, name, Outcome.CHANGED if there else Outcome.CONFLICT, failed=found.failed, lost=gone), {}
+
+
+_seer: _Seer
+
+
+def _begin() -> None:
+    gc.disable()  # syntax trees are many objects, none of which is garbage of that kind
+
+
+def _look(task: tuple[Sequence[int], Sequence[str]]) -> tuple[Cell, ...]:
+    return _seer.look(*task)
