@@ -34,7 +34,7 @@ _MODULES = {
     "pq.cli.intake": ("import", "fold", "fork"),
     "pq.cli.mail": ("mail",),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
-    "pq.cli.upstream": ("fetch", "releases", "rebase", "forecast"),
+    "pq.cli.upstream": ("fetch", "releases", "rebase", "outcomes", "forecast", "range-diff", "why"),
     "pq.cli.history": ("undo", "redo", "log", "repair", "continue", "abort"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}
@@ -149,7 +149,7 @@ class Group(click.Group):
             ctx.fail(f"'{cmd_name}' is ambiguous: {', '.join(matches)}")
         if not matches:
             return None
-        found = getattr(importlib.import_module(COMMANDS[matches[0]]), f"{matches[0]}_command")
+        found = getattr(importlib.import_module(COMMANDS[matches[0]]), f"{matches[0].replace('-', '_')}_command")
         assert isinstance(found, click.Command)
         return found
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pq.core.patch import FilePatch
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
-    from pq.engine.releases import Fetched, Release
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status
 
@@ -264,7 +263,7 @@ def _edited(event: Edited) -> list[str]:
             return [f"{patch}: {outcome}" + (f" ({note})" if note else "")]
         case events.Rebased(old, new, count, every, dry_run):
             how = "would be made" if dry_run else "is made"
-            return [f"Series {new} {how} of {old}, with {count} of {every} patches, all applied"]
+            return [f"Series {new} {how} of {old}, with {count} of {every} patches" + (", all applied" if count else "")]
         case events.Undone(title, again):
             return [f"{'Did again' if again else 'Took back'}: pq {title}"]
         case events.Aborted(title):
@@ -357,16 +356,6 @@ def file_lines(files: Sequence[FilePatch], *, marks: bool) -> list[str]:
 def init_lines(made: Sequence[str]) -> list[str]:
     """What init made, and what comes next of a new queue."""
     return [*(f"Made {name}" for name in made), *(["Now pq setup fetches the release"] if "pq.toml" in made else [])]
-
-
-def fetched_lines(found: Sequence[Fetched]) -> list[str]:
-    """Which releases were fetched, and which were there."""
-    return [f"Release {each.name} ({each.commit[:12]}) {'is fetched' if each.new else 'was there'}" for each in found]
-
-
-def release_lines(found: Sequence[Release]) -> list[str]:
-    """Releases, with marks: = the pin, + fetched."""
-    return [f"{'=' if each.pin else '+' if each.commit else ' '} {each.name}" for each in found]
 
 
 def setup_lines(done: SetUp, workspace: str) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from pq.cli import matrix, report
+from pq.cli import matrix
+from pq.cli import releases as sentences
 from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
-from pq.engine import forecast, rebase, releases, resume
+from pq.core import ledger
+from pq.engine import compare, forecast, rebase, releases, resume, why
 from pq.engine.move import Outcome
+from pq.errors import NothingToDo
 
 
 @click.command("fetch", cls=Command)
@@ -22,7 +26,7 @@ def fetch_command(settings: Settings, version: str | None, all_since: str | None
     if version is not None and all_since is not None:
         raise click.UsageError("VERSION and --all-since exclude each other")
     found = releases.fetch(settings.workspace(), version, all_since, settings.report)
-    settings.report.done("fetched", found, report.fetched_lines(found))
+    settings.report.done("fetched", found, sentences.fetched_lines(found))
 
 
 @click.command("releases", cls=Command)
@@ -31,7 +35,7 @@ def fetch_command(settings: Settings, version: str | None, all_since: str | None
 def releases_command(settings: Settings, every: bool) -> None:
     """Print upstream's releases from the pin on: = marks the pin, + those that are fetched."""
     found = releases.known(settings.workspace(), every=every)
-    settings.report.result("releases", found, report.release_lines(found))
+    settings.report.result("releases", found, sentences.release_lines(found))
 
 
 @click.command("rebase", cls=Command)
@@ -85,3 +89,36 @@ def forecast_command(settings: Settings, versions: tuple[str, ...], page: Path |
         (settings.start / page).write_text(matrix.html(found), encoding="utf-8", errors="replace")
     settings.report.result("forecast", found, matrix.lines(found))
     return EXIT_CODES[Outcome.CONFLICT if found.conflicts else Outcome.DONE]
+
+
+@click.command("outcomes", cls=Command)
+@click.option("--markdown", is_flag=True, help="As a table for a pull request.")
+@click.pass_obj
+def outcomes_command(settings: Settings, markdown: bool) -> None:
+    """Print what became of the patches that the series was made of by a rebase."""
+    workspace = settings.workspace()
+    found = ledger.read(workspace.series)
+    if found is None:
+        raise NothingToDo(f"Series {workspace.queue.series_name} was not made by a rebase")
+    lines = sentences.outcome_lines(found, workspace.queue.series_name, markdown=markdown)
+    settings.report.result("outcomes", found, lines)
+
+
+@click.command("range-diff", cls=Command)
+@click.argument("old", metavar="SERIES")
+@click.argument("new", metavar="SERIES")
+@click.pass_obj
+def range_diff_command(settings: Settings, old: str, new: str) -> None:
+    """Show what became of each patch from one series to another, patch by patch, as git range-diff does."""
+    said = compare.range_diff(settings.workspace(), old, new, color=sys.stdout.isatty() and not settings.report.as_json)
+    settings.report.result("range_diff", said, said.splitlines())
+
+
+@click.command("why", cls=Command)
+@click.argument("patch")
+@click.argument("version")
+@click.pass_obj
+def why_command(settings: Settings, patch: str, version: str) -> None:
+    """Say which of upstream's changes, up to VERSION, touched what PATCH stands on and uses, even where it still applies."""
+    found = why.why(settings.workspace(), patch, version)
+    settings.report.result("why", found, sentences.why_lines(found))

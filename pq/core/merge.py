@@ -120,6 +120,47 @@ def marked(base: Lines, ours: Lines, edits: Sequence[Edit], labels: Labels, *, d
     return (*out, *ours[here:])
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What stands between the markers of one conflict."""
+
+    ours: Lines
+    base: Lines
+    theirs: Lines
+
+
+def pieces(lines: Lines, labels: Labels) -> Iterator[Lines | Sides]:
+    """A file with conflicts as what `marked` put together: lines, and between them conflicts. A marker without its others is a line."""
+    wanted = (_OURS + labels.ours, _BASE + labels.base, _MIDDLE, _THEIRS + labels.theirs)
+    here = at = 0
+    while at < len(lines):
+        places = _markers_from(lines, at, wanted)
+        if places is None:
+            at += 1
+            continue
+        if lines[here:at]:
+            yield lines[here:at]
+        first, second, third, last = places
+        yield Sides(lines[first + 1 : second], lines[second + 1 : third], lines[third + 1 : last])
+        here = at = last + 1
+    if lines[here:]:
+        yield lines[here:]
+
+
+def _markers_from(lines: Lines, at: int, wanted: Sequence[bytes]) -> tuple[int, int, int, int] | None:
+    """Where the four markers of a conflict that begins at a line stand."""
+    found: list[int] = []
+    for marker in wanted:
+        start = found[-1] + 1 if found else at
+        stop = len(lines) if found else at + 1
+        place = next((number for number in range(start, stop) if lines[number].rstrip(b"\r\n") == marker), None)
+        if place is None:
+            return None
+        found.append(place)
+    first, second, third, last = found
+    return first, second, third, last
+
+
 def markers(lines: Lines, labels: Labels) -> int:
     """How many of the lines are markers."""
     wanted = {_OURS + labels.ours, _BASE + labels.base, _THEIRS + labels.theirs}
@@ -281,8 +322,11 @@ def _are_neighbours(group: Sequence[_Change | Edit], piece: _Change | Edit, base
 
 
 def _is_edited(piece: _Change | Edit, base: Lines, ours: Lines) -> bool:
-    """Whether lines became others that are much like them, and not just went where others came."""
+    """Whether lines became others that are much like them, and not just went where others came, or were aligned: then so has the neighbour to be."""
     now = piece.lines if isinstance(piece, Edit) else ours[piece.ours_start : piece.ours_stop]
+    words = [{b" ".join(line.split()) for line in lines} for lines in (base[piece.start : piece.stop], now)]
+    if words[0] & words[1]:
+        return False
     was, is_now = (b"".join(lines).decode("latin-1") for lines in (base[piece.start : piece.stop], now))
     return bool(was and is_now) and difflib.SequenceMatcher(None, was, is_now, autojunk=False).ratio() >= _ALIKE
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pq.core.ledger import Outcome
 from pq.core.patch import Patch
 from pq.core.placement import Reason
-from pq.engine import rebase, releases
+from pq.engine import rebase, releases, remembered
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
 from pq.engine.lost import Lost, Trees, lost
@@ -70,7 +70,7 @@ def forecast(workspace: Workspace, given: Sequence[str]) -> Forecast:
     names = tuple(releases.name_of(workspace, each) for each in given) or releases.fetched_since(workspace, pin)
     if not names:
         raise NothingToDo(f"No release behind {pin} is fetched", hint=f"pq fetch --all-since {pin}")
-    layers = rebase.layers(workspace)
+    layers = rebase.standing(workspace)
     if not layers:
         raise NothingToDo("No patches in series")
     commits = {
@@ -153,7 +153,7 @@ class _Seer:
 
     def _cell(self, number: int, release: Release, name: str, ground: str) -> tuple[Cell, Nodes]:
         objects, patch = self.workspace.checkout.objects, self.layers[number].entry.name
-        found = onto(release, patch, self.layers[number], self.changes[number], ground)
+        found = remembered.carried(self.workspace, onto(release, patch, self.layers[number], self.changes[number], ground))
         if not isinstance(found, Conflict):
             changes = {path: new for path, (_, new) in objects.difference(ground, found.tree).items()}
             return Cell(patch, name, found.outcome, found.note), changes

@@ -14,7 +14,7 @@ from pathlib import Path
 from pq.core import ledger
 from pq.core.ledger import Ledger, Line, Outcome
 from pq.core.series import Entry, Pin
-from pq.engine import carry, checking, events, history, releases, rewrite
+from pq.engine import carry, checking, events, history, releases, remembered, rewrite
 from pq.engine.candidate import Candidate, build
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
@@ -27,6 +27,7 @@ from pq.engine.stop import Elsewhere, Halt, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 from pq.queue import FILE, Queue, require_name
+from pq.repo.commits import Commit
 from pq.upstream import versions
 
 
@@ -129,19 +130,25 @@ def _is_managed(workspace: Workspace) -> bool:
 def layers(workspace: Workspace) -> tuple[Layer, ...]:
     """All patches of the series on their own release, applied or not. Raises PqError where one does not belong there."""
     applied = rewrite.layers(workspace)
-    top = rewrite.commit_below(workspace, len(applied))
-    left = workspace.stack.unapplied
-    built = build(workspace, top, left)
+    return (*applied, *_built(workspace, rewrite.commit_below(workspace, len(applied)), workspace.stack.unapplied))
+
+
+def standing(workspace: Workspace) -> tuple[Layer, ...]:
+    """The same of a series that the checkout need not be on, made from the patch files alone."""
+    return _built(workspace, workspace.checkout.read_commit(workspace.pin_commit), workspace.stack_order)
+
+
+def _built(workspace: Workspace, parent: Commit, entries: Sequence[Entry]) -> tuple[Layer, ...]:
+    built = build(workspace, parent, entries)
     if built.refused is not None:
         raise PqError(
             f"Patch {built.refused.patch} does not apply to {workspace.pin.release}, which the series is made for",
-            hint="pq push -a shows why; mend it, or take it out of the series, and rebase then",
+            hint="pq verify shows why; mend it, or take it out of the series",
         )
-    above = (
+    return tuple(
         Layer(entry, workspace.queue.read_patch(entry.name), candidate.before, candidate.commit.tree)
-        for entry, candidate in zip(left, built.candidates, strict=True)
+        for entry, candidate in zip(entries, built.candidates, strict=True)
     )
-    return (*applied, *above)
 
 
 def _carried(
@@ -161,7 +168,9 @@ def _carried(
             continue
         settled = known.get((layer.before, layer.tree, ground))
         carried = (
-            _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, changes[line.patch], ground)
+            _settled(settled, ground)
+            if settled is not None
+            else remembered.carried(workspace, onto(release, line.patch, layer, changes[line.patch], ground))
         )
         if isinstance(carried, Conflict):
             return replace(carried, below=tuple(one.layer for one in found if one.stays))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pq.engine import conflicts, edit, events, history, rebase, reorder, repair, stop
 from pq.engine.events import Tell
 from pq.engine.move import Outcome
+from pq.engine.remembered import Remembered
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo.commits import Commit
@@ -47,6 +48,8 @@ def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool, leave_out: st
                 return Outcome.CONFLICT
             else:
                 found = replace(found, answer=here.answer)
+                if found.laid.series is not None:
+                    Remembered(workspace).learn(found, here.answer)
             history.step(workspace, here.now, here.began, found)
         else:  # it was interrupted between the conflict and its end
             _require_above(workspace, found.before.head, "since the conflict was settled", exactly=True)

@@ -15,7 +15,7 @@ from pq.errors import NothingToDo
 def verify(workspace: Workspace, tell: Tell) -> Outcome:
     """Does the whole series apply to its pin, in memory, and pass? The checkout need not be on its branch, or clean."""
     if not workspace.stack_order:
-        raise NothingToDo("No patches in series", hint="write the name of a patch into the series file")
+        return _pin(workspace, tell)
     return _judge(workspace, workspace.stack_order, tell)
 
 
@@ -25,6 +25,8 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
     if patch is None:
         with workspace.locked(tell):
             applied = workspace.applied
+            if not applied and not order:
+                return _gate(workspace, [_release(workspace)], tell)
             if not applied:
                 raise NothingToDo("No patches applied", hint="pq verify checks the whole series")
             if edited := workspace.edited():
@@ -38,6 +40,17 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
     name = workspace.series.find(patch)
     names = [entry.name for entry in order]
     return _judge(workspace, order[: names.index(name) + 1], tell)
+
+
+def _pin(workspace: Workspace, tell: Tell) -> Outcome:
+    with workspace.locked(tell):
+        return _gate(workspace, [_release(workspace)], tell)
+
+
+def _release(workspace: Workspace) -> Candidate:
+    """The release itself, for a series that has no patch."""
+    commit = workspace.checkout.read_commit(workspace.pin_commit)
+    return Candidate(workspace.pin.release, commit.tree, commit)
 
 
 def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Outcome:

@@ -46,7 +46,7 @@ def test_a_conflict_waits_in_the_files_of_the_new_release(clashing: World) -> No
 
 
 def test_it_says_where_the_name_stands_now(moving: World) -> None:
-    make(moving, "acc.patch", "m.py", "def threshold_acc():\n    return 1.0\n", "def threshold_acc():\n    return 2.0\n")
+    make(moving, "acc.patch", "m.py", "def threshold_acc():\n", "def threshold_acc(x=1):\n")
 
     stopped = moving.pq("rebase", "v3")
 
@@ -122,11 +122,16 @@ def test_continued_it_is_one_operation(clashing: World) -> None:
     assert clashing.pq("rebase", "v2").code == 3
     settle(clashing, "b ten\n")
     assert clashing.pq("continue").code == 0
+    kept = clashing.queue / "patches" / ".resolutions"
+    kept.rename(clashing.root / "kept")
     new = content(clashing)
+    (clashing.root / "kept").rename(kept)
 
     assert clashing.pq("undo").out == "Took back: pq rebase v2\n"
+    shutil.rmtree(clashing.queue / "patches" / ".resolutions")  # what was settled is not forgotten
     assert content(clashing) == old
     assert clashing.pq("redo").code == 0
+    shutil.rmtree(clashing.queue / "patches" / ".resolutions", ignore_errors=True)
     assert content(clashing) == new
 
 

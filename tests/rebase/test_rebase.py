@@ -255,6 +255,6 @@ def test_a_patch_that_does_not_fit_its_own_release_is_named(moving: World) -> No
         1,
         (
             "pq: Patch a.patch does not apply to v1, which the series is made for\n"
-            "hint: pq push -a shows why; mend it, or take it out of the series, and rebase then\n"
+            "hint: pq verify shows why; mend it, or take it out of the series\n"
         ),
     )
