@@ -23,6 +23,7 @@ lint: $(VENV)/complete
 bench: setup
 	$(BIN)/python tests/bench/push.py
 	$(BIN)/python -m tests.bench.check
+	$(BIN)/python -m tests.bench.rebase
 
 setup: $(VENV)/complete
 	$(BIN)/pq setup

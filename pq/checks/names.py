@@ -185,7 +185,7 @@ def _uses(source: Source, package: str) -> Iterator[_Use]:
             continue
         match node:
             case ast.ImportFrom(module=name, level=level, names=given):
-                origin = _absolute(name, level, package)
+                origin = absolute(name, level, package)
                 for each in given if origin is not None else ():
                     yield _Use(origin or "", each.name, each.lineno, each.col_offset)
                     if each.name != "*":
@@ -239,7 +239,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     return any(guard in said for guard in _GUARDS)
 
 
-def _absolute(name: str | None, level: int, package: str) -> str | None:
+def absolute(name: str | None, level: int, package: str) -> str | None:
     """The module that an import names, from a file of a package; None for one that leads out of it."""
     if not level:
         return name

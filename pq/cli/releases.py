@@ -25,7 +25,7 @@ def why_lines(found: Why) -> list[str]:
     """What upstream did to what a patch stands on and uses."""
     note = f" ({found.note})" if found.note else ""
     lines = [f"{found.patch} on {found.release}: {found.outcome}{note}"]
-    lines += [f"  {old} is {new} now" for new, old in found.renamed.items()]
+    lines += [f"  {old} is {new} now" for new, old in found.renamed.items() if not note]
     lines += [f"  {each.path}: {line}" for each in found.lines for line in refusals.lost_lines([each])]
     for each in found.touched:
         what = "uses" if each.uses else "stands in"

@@ -170,6 +170,12 @@ class FilePatch:
             binary=binary,
         )
 
+    @property
+    def ends_in_cr(self) -> bool:
+        """Whether all of its lines have a CR in front of their LF, as those of a file from another system."""
+        lines = [text for hunk in self.hunks for _, text in hunk.lines]
+        return bool(lines) and all(text.endswith(b"\r\n") for text in lines)
+
     def without_cr(self) -> FilePatch:
         """The same file patch for a file whose lines end in LF."""
         return replace(self, hunks=tuple(hunk.without_cr() for hunk in self.hunks), crlf=False)

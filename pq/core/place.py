@@ -43,6 +43,10 @@ def place(file: FilePatch, now: bytes, *, base: bytes | None = None, fuzz: int =
         return Refused(Reason.LANDED) if isinstance(back, Placed) else Refused(Reason.WRONG_RESULT, detail=file.new_id)
     if is_blob(now, file.old_id) or (file.action is Action.CREATE and not now):
         return _verified(_searched(ours, file.hunks, How.RECORDED, Known.THE_FILE), file)
+    if file.ends_in_cr and b"\r" not in now:
+        return place(file.without_cr(), now, base=base, fuzz=fuzz, prove=prove)
+    if base is not None and b"\r\n" in base and b"\r" not in now and not file.crlf:
+        base = base.replace(b"\r\n", b"\n")  # a release whose line endings are not those of the sources
     if base is not None:
         known = Known.THE_FILE if not file.old_id or is_blob(base, file.old_id) else Known.ANOTHER
         carried = _merged(split_lines(base), ours, file, known, prove=prove and file.path.endswith(".py"))

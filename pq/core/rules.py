@@ -12,4 +12,5 @@ CODES = (
     "undefined-name",
     "no-module",
     "no-name",
+    "no-parameter",
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 import platformdirs
 
 import pq
-from pq.checks import elsewhere, environment, expectations, imports, names, structure, syntax, warm
+from pq.checks import elsewhere, environment, expectations, imports, names, parameters, structure, syntax, warm
 from pq.checks.environment import Interpreter
 from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
@@ -189,6 +189,9 @@ class Checker:
         asked = changed.asked
         yield from self._lasting(
             asked, last, lambda now: names.findings(source, self._modules(now), self._modules(asked.before), package=package)
+        )
+        yield from self._lasting(
+            asked, last, lambda now: parameters.findings(source, self._modules(now), self._modules(asked.before), package=package)
         )
 
     def _expectations(self, asked: Asked, changed: Sequence[_Changed]) -> Iterator[Finding]:

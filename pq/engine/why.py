@@ -163,7 +163,10 @@ def _definitions(content: bytes) -> Mapping[str, tuple[str, int]]:
 def _scopes(file: FilePatch, base: Lines) -> list[str]:
     """The functions and classes that the hunks of a file stand in."""
     scopes = scope.scopes(b"".join(base))
-    found = (scope.enclosing(scopes, edit.start + 1) for hunk in file.hunks for edit in hunk.edits(hunk.position))
+    edits = [edit for hunk in file.hunks for edit in hunk.edits(hunk.position)]
+    found = (
+        scope.enclosing(scopes, edit.start + (edit.stop > edit.start)) for edit in edits
+    )  # of what is put in, the line above
     return list(dict.fromkeys(name for name in found if name))
 
 

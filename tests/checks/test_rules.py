@@ -32,6 +32,7 @@ PATCHES = {
     "undefined-name": ARGS.replace(b"import os\n", b""),
     "no-module": ARGS + b"from pkg.nowhere import x\n",
     "no-name": ARGS + b"from pkg.there import x\n",
+    "no-parameter": ARGS + b"\n\ndef mine(a): pass\n\n\nmine(b=1)\n",
 }
 
 
