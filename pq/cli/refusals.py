@@ -58,7 +58,8 @@ def misfit_lines(
         at = f"{refusal.path}:{refusal.refused.lines[0]}" if refusal.refused.lines else refusal.path
         lines.append(f"  {at}: {_because(refusal.refused)}")
         lines += [f"    {line}" for line in lost_lines(each for each in lost if each.path == refusal.path)]
-        lines += [f"  {line}" for line in _evidence(refusal.refused)] if evidence else []
+        shows = evidence or refusal.refused.reason is Reason.THERE
+        lines += [f"  {line}" for line in _evidence(refusal.refused)] if shows else []
     return lines
 
 
@@ -168,6 +169,8 @@ def _because(refused: Refused) -> str:
 
 def _evidence(refused: Refused) -> list[str]:
     """Expected lines beside found ones, where both are known."""
+    if refused.reason is Reason.THERE and refused.found:
+        return [*_block("the patch adds", refused.expected), *_block("there is", refused.found)]
     if refused.reason not in (Reason.CONFLICT, Reason.NO_PLACE) or not (refused.expected or refused.found):
         return []
     pairs = zip(refused.expected, refused.found, strict=False)

@@ -22,7 +22,7 @@ from pq.core.crop import cropped
 from pq.core.landed import find_landed
 from pq.core.lines import Lines, is_blob, split_lines
 from pq.core.merge import Conflict, Landing, Merged, edited, merge, settled
-from pq.core.patch import Action, Edit, FilePatch, Hunk
+from pq.core.patch import ADDED, Action, Edit, FilePatch, Hunk
 from pq.core.placement import How, HunkPlace, Landed, Placed, Reason, Refused
 from pq.core.search import Known, find_places
 
@@ -143,7 +143,7 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
     bare = cropped((base, theirs), (ours, merged.lines)) if prove else None
     if bare is not None and (misplaced := _misplaced(bare, merged.landings)) is not None:
         number, refused = misplaced
-        return replace(refused, hunk=next((hunk for hunk in hunks if hunk.number == number), None))
+        return _with_hunk(refused, next((hunk for hunk in hunks if hunk.number == number), None), ours)
     places = []
     for hunk, (start, _) in zip(hunks, starts, strict=True):
         landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]
@@ -155,6 +155,14 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
     if bare is not None and isinstance(placed, Placed) and surroundings.parse(b"".join(bare[2])) is None:
         return _under_its_heading(placed, b"".join(ours), file)
     return placed
+
+
+def _with_hunk(refused: Refused, hunk: Hunk | None, ours: Lines) -> Refused:
+    """The refusal of a hunk; where what it adds is there, with both texts."""
+    if hunk is None or refused.reason is not Reason.THERE:
+        return replace(refused, hunk=hunk)
+    adds, at = tuple(text for mark, text in hunk.lines if mark == ADDED), refused.lines[0] - 1
+    return replace(refused, hunk=hunk, expected=adds, found=ours[at : at + len(adds)])
 
 
 def _misplaced(files: tuple[Lines, Lines, Lines, Lines], landings: tuple[Landing, ...]) -> tuple[int | None, Refused] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pq.core.ledger import Outcome
-from pq.core.patch import Action, Patch
+from pq.core.lines import split_lines
+from pq.core.patch import Action, FilePatch, Patch
 from pq.core.placement import How, Landed, Placed, Reason
 from pq.engine import carry
 from pq.engine.apply import Applied, Failed, apply_patch
@@ -99,13 +100,23 @@ def _outcome(objects: Objects, layer: Layer, change: Patch, applied: Applied, gr
         return Outcome.STRUCTURED
     if objects.difference(layer.before, layer.tree) == objects.difference(ground, tree):
         return Outcome.IDENTICAL
-    now = carry.as_patch(objects, ground, tree, renames=carry.renames(change))
-    return Outcome.MOVED if whole and _texts(now) == _texts(change) else Outcome.MERGED
+    below, placed = GitTree(objects, ground), dict(applied.placed)
+    return (
+        Outcome.MOVED
+        if whole and all(_has_moved(file, placed.get(file.path), below) for file in change.files)
+        else Outcome.MERGED
+    )
 
 
-def _texts(patch: Patch) -> object:
-    """What a patch says, but for the lines at which it stands."""
-    return [(file.path, file.action, [(hunk.old, hunk.new) for hunk in file.hunks]) for file in patch.files]
+def _has_moved(file: FilePatch, placed: Placed | None, below: GitTree) -> bool:
+    """Whether the hunks of a file find the lines that they had, wherever these stand now."""
+    there = below.get(file.old_path) if file.old_path is not None else None
+    lines = split_lines(there.content) if there is not None else ()
+    starts = {hunk.hunk: hunk.line - 1 for hunk in placed.hunks if hunk.landed is Landed.NOT} if placed is not None else {}
+    return all(
+        hunk.number in starts and lines[starts[hunk.number] : starts[hunk.number] + len(hunk.old)] == hunk.old
+        for hunk in file.hunks
+    )
 
 
 def _notes(applied: Applied, there: list[str], renamed: Mapping[str, str]) -> Iterator[str]:

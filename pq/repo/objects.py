@@ -142,14 +142,18 @@ class Objects:
         return found
 
     def renames(self, old: str, new: str, among: Collection[str]) -> dict[str, str]:
-        """What some files of one stored tree are called in another one, which has them under another name: git's own judgement of likeness."""
+        """What some files of one stored tree are called in another one, which has them under another name: git's own judgement of likeness.
+
+        Asked about are files that came under the same name elsewhere, and those in the same folder, or in one that is called as the file.
+        """
         changes = self.difference(old, new)
-        lost = [path for path in among if path in changes and changes[path][1] is None]
-        suffixes = tuple({PurePosixPath(path).suffix for path in lost})
-        come = [path for path, (was, _) in changes.items() if was is None and path.endswith(suffixes)] if lost else []
+        lost = [PurePosixPath(path) for path in among if path in changes and changes[path][1] is None]
+        names, folders = {path.name for path in lost}, {place for path in lost for place in (path.parent, path.with_suffix(""))}
+        arrived = (PurePosixPath(path) for path, (was, _) in changes.items() if was is None) if lost else ()
+        come = [path for path in arrived if path.name in names or path.parent in folders]
         if not come:
             return {}
-        words = ("diff", "-M", "-l0", "-z", "--name-status", "--diff-filter=R", old, new, "--", *lost, *come)
+        words = ("diff", "-M", "-l0", "-z", "--name-status", "--diff-filter=R", old, new, "--", *map(str, (*lost, *come)))
         said = run("--literal-pathspecs", *words, cwd=Path(self.repository.path)).split("\0")
         return dict(zip(said[1::3], said[2::3], strict=False))
 

@@ -77,6 +77,7 @@ def test_an_addition_that_is_there_in_other_words_is_landed_but_changed(moving: 
     assert said.code == 3
     assert "C landed but changed" in said.out
     assert "field ours stands in Args already" in said.out
+    assert "      the patch adds:\n        |     ours: int = 4\n      there is:\n        |     ours: int = 3\n" in said.out
 
 
 def test_it_looks_at_a_series_that_the_checkout_is_not_on(clashing: World) -> None:
