@@ -1,5 +1,7 @@
 """Tests of speculative_disable_batch_threshold on the CPU. One argument: the patched tree's python/ folder.
 
+They run on several releases. What differs between these is told from the modules, in one place after the imports.
+
 Real: EAGLEWorkerV2, verify, draft extend, TpModelWorker's forward, ForwardBatch, the masks before sampling, FutureMap, the rule
 by which a CUDA graph can run, the scheduler's reading of the result, and the Triton kernels (interpreted). Fake: the two models
 and the tree of draft tokens. The target model reads its whole context from the KV slots. The draft model predicts the target's
@@ -12,6 +14,7 @@ import argparse
 import dataclasses
 import importlib.abc
 import importlib.machinery
+import inspect
 import json
 import logging
 import os
@@ -68,10 +71,12 @@ sys.meta_path.insert(0, _StandIns())
 import torch  # noqa: E402
 from sglang.srt import server_args as server_args_module  # noqa: E402
 from sglang.srt.layers.logits_processor import LogitsProcessorOutput  # noqa: E402
+from sglang.srt.layers.sampler import Sampler  # noqa: E402
 from sglang.srt.managers.overlap_utils import FutureMap  # noqa: E402
 from sglang.srt.managers.schedule_batch import ModelWorkerBatch, Req  # noqa: E402
 from sglang.srt.managers.scheduler_output_processor_mixin import SchedulerOutputProcessorMixin  # noqa: E402
 from sglang.srt.managers.tp_worker import TpModelWorker  # noqa: E402
+from sglang.srt.managers.utils import GenerationBatchResult  # noqa: E402
 from sglang.srt.mem_cache.memory_pool import ReqToTokenPool  # noqa: E402
 from sglang.srt.model_executor import forward_batch_info  # noqa: E402
 from sglang.srt.model_executor.cuda_graph_runner import CudaGraphRunner  # noqa: E402
@@ -80,7 +85,7 @@ from sglang.srt.model_executor.model_runner import ModelRunner  # noqa: E402
 from sglang.srt.sampling.sampling_batch_info import SamplingBatchInfo  # noqa: E402
 from sglang.srt.server_args import ServerArgs, prepare_server_args  # noqa: E402
 from sglang.srt.speculative import eagle_info_v2, eagle_worker_v2  # noqa: E402
-from sglang.srt.speculative.eagle_info import EagleVerifyInput  # noqa: E402
+from sglang.srt.speculative.eagle_info import EagleDraftInput, EagleVerifyInput  # noqa: E402
 from sglang.srt.speculative.eagle_worker_v2 import EagleDraftWorker, EAGLEWorkerV2  # noqa: E402
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
@@ -94,6 +99,26 @@ MAX_BATCH = 8
 CONTEXT = 64
 
 Tokens = list[int]
+
+# What differs between the releases.
+
+
+def field_names(type_: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(type_)]
+
+
+BONUS_TOKENS = "bonus_tokens" if "bonus_tokens" in field_names(EagleDraftInput) else "verified_id"
+ACCEPTED_DRAFTS = "num_correct_drafts" if "num_correct_drafts" in field_names(GenerationBatchResult) else "num_accepted_tokens"
+HISTOGRAM = next(name for name in dir(Req) if name.startswith("update_spec_") and name.endswith("_histogram"))
+RESOLVE = next(name for name in dir(SchedulerOutputProcessorMixin) if name.startswith("_resolve_spec_overlap_token"))
+TREE_LINKS = [name for name in field_names(EagleVerifyInput) if name.startswith("retri")]
+PENALTIES = [name for name in field_names(SamplingBatchInfo) if name.startswith("acc_")]
+# Whether a decode counts the slot of its first token as committed before it runs
+CLAIMS_SLOT = "kv_committed_len += 1" in inspect.getsource(EagleDraftInput.prepare_for_decode)
+VERIFY_APPLIES_PENALTIES = PENALTIES[0] in inspect.getsource(EagleVerifyInput.sample)
+VERIFY_MAKES_LOGPROBS = "return_logprob" in inspect.getsource(EAGLEWorkerV2.verify)
+VERIFY_STORES_MAMBA_STATES = hasattr(EAGLEWorkerV2, "_mamba_verify_update")
+STANDALONE_TAKES_NO_HIDDEN_STATES = hasattr(EagleDraftInput, "hidden_size_for")
 
 
 def next_token(tokens: Tokens) -> int:
@@ -153,7 +178,7 @@ class Order(TorchDispatchMode):
         return order[-1]
 
 
-vars(forward_batch_info).update(enable_num_token_non_padded=lambda _server_args: False)
+vars(forward_batch_info).update(enable_num_token_non_padded=lambda *_: False)
 vars(eagle_info_v2).update(_is_cuda=True, verify_tree_greedy_func=accept_chain)  # the kernels run, interpreted
 vars(eagle_worker_v2).update(speculative_moe_backend_context=nullcontext, speculative_moe_a2a_backend_context=nullcontext)
 torch.Tensor.record_stream = lambda self, _stream: recorded.append(self)
@@ -167,6 +192,12 @@ class Runner(ModelRunner):
     tp_group = None
     token_to_kv_pool = None
     model_is_mrope = False
+    is_hybrid_swa = False
+    use_ngram_embedding = False
+    hybrid_gdn_config = None
+    mamba2_config = None
+    spec_algorithm = SpeculativeAlgorithm.EAGLE3
+    model_config = SimpleNamespace(spec_hidden_size=DRAFT_HIDDEN, dtype=torch.bfloat16)
     graph_runner: Any = None
 
     def __init__(self, server_args: ServerArgs, pool: ReqToTokenPool) -> None:
@@ -206,7 +237,8 @@ class Runner(ModelRunner):
             logits = logits[last]
             hidden = hidden if batch.capture_hidden_mode.is_full() else hidden[last]
         output = LogitsProcessorOutput(next_token_logits=logits, hidden_states=hidden)
-        return SimpleNamespace(logits_output=output, can_run_graph=graph, expert_distribution_metrics=None)
+        nothing = {"expert_distribution_metrics": None, "routed_experts_output": None, "indexer_topk_output": None}
+        return SimpleNamespace(logits_output=output, can_run_graph=graph, **nothing)
 
     def run(self, batch: Any, rows: list[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and hidden states, a row for each token."""
@@ -228,9 +260,14 @@ class TargetRunner(Runner):
         hidden = torch.tensor([hidden_state(tokens) for tokens in contexts], dtype=torch.bfloat16)
         return one_hot([next_token(tokens) for tokens in contexts]), hidden.reshape(-1, TARGET_HIDDEN)
 
-    def sampler(self, output: LogitsProcessorOutput, *_: object) -> torch.Tensor:
+    def sampler(self, output: LogitsProcessorOutput, sampling_info: Any, return_logprob: bool, *wanted: Any) -> torch.Tensor:
         """Greedy."""
-        return torch.argmax(output.next_token_logits, -1)
+        tokens = torch.argmax(output.next_token_logits, -1)
+        if return_logprob:
+            top_numbers, token_ids, _positions = wanted
+            logprobs = torch.log_softmax(output.next_token_logits, -1)
+            Sampler._attach_logprobs_to_output(None, output, logprobs, top_numbers, token_ids, sampling_info, tokens)
+        return tokens
 
 
 class DraftRunner(Runner):
@@ -259,6 +296,7 @@ class DraftWorker(EagleDraftWorker):
 
     def __init__(self, runner: DraftRunner) -> None:
         self.device = "cpu"
+        self.speculative_algorithm = SpeculativeAlgorithm.EAGLE3
         self.topk, self.speculative_num_steps, self.speculative_num_draft_tokens = 1, STEPS, STRIDE
         self.draft_runner = runner
         self.draft_tp_context = lambda _group: nullcontext()
@@ -275,8 +313,9 @@ class DraftWorker(EagleDraftWorker):
         for i in range(bs):
             context = self.draft_runner.context(batch, i, int(batch.seq_lens[i]) - 1)
             known = [0] + [token for token, _ in context]
-            assert known[-1] == int(state.verified_id[i])
-            chain = [int(state.verified_id[i]), int(state.topk_index[i, 0])]
+            bonus = int(getattr(state, BONUS_TOKENS)[i])
+            assert known[-1] == bonus
+            chain = [bonus, int(state.topk_index[i, 0])]
             while len(chain) < STRIDE:
                 chain.append(next_token(known + chain[1:]))
             chains.append(chain)
@@ -285,7 +324,7 @@ class DraftWorker(EagleDraftWorker):
             draft_token=torch.tensor(chains, dtype=torch.int64).flatten(),
             custom_mask=torch.ones(0, dtype=torch.bool),
             positions=(batch.seq_lens[:, None] + torch.arange(STRIDE)).flatten(),
-            retrive_index=tree, retrive_next_token=tree, retrive_next_sibling=tree, retrive_cum_len=None,
+            **{name: None if name.endswith("cum_len") else tree for name in TREE_LINKS},
             spec_steps=STEPS, topk=1, draft_token_num=STRIDE, capture_hidden_mode=None, seq_lens_sum=None, seq_lens_cpu=None,
         )  # fmt: skip
 
@@ -293,14 +332,16 @@ class DraftWorker(EagleDraftWorker):
 class Request:
     """What the scheduler's output processor needs of a request."""
 
-    update_spec_acceptance_histogram = Req.update_spec_acceptance_histogram
+    is_retracted = False
 
-    def __init__(self, index: int) -> None:
-        self.row = MAX_BATCH - 1 - index  # in the pool: not its place in the batch
+    def __init__(self, index: int, row: int) -> None:
+        self.rid = str(index)
+        self.row = row  # in the pool: not its place in the batch
         self.prompt = [index + 1, 5, 11 * index % VOCAB][: 2 + index % 2]
         self.output: Tokens = []
-        self.kv_committed_len = self.spec_verify_ct = self.spec_accepted_tokens = 0
+        self.kv_committed_len = self.spec_verify_ct = self.spec_accepted_tokens = self.spec_num_correct_drafts = 0
         self.spec_acceptance_histogram: list[int] = []
+        self.spec_correct_drafts_histogram: list[int] = []
         self.grammar: Any = None
 
     def expected(self) -> Tokens:
@@ -309,6 +350,13 @@ class Request:
         while len(tokens) < len(self.prompt) + len(self.output):
             tokens.append(next_token(tokens))
         return tokens[len(self.prompt) :]
+
+    def finished(self) -> bool:
+        """Never."""
+        return False
+
+
+setattr(Request, HISTOGRAM, getattr(Req, HISTOGRAM))
 
 
 class Scheduler(SchedulerOutputProcessorMixin):
@@ -322,7 +370,8 @@ class Scheduler(SchedulerOutputProcessorMixin):
         )  # fmt: skip
         server_args_module.set_global_server_args_for_scheduler(self.server_args)
         pool = ReqToTokenPool(MAX_BATCH, CONTEXT, "cpu", enable_memory_saver=False)
-        pool.req_to_token[:] = 1 + torch.randperm(MAX_BATCH * CONTEXT, generator=torch.manual_seed(1)).reshape(MAX_BATCH, CONTEXT)
+        table = pool.req_to_token
+        table[:] = 1 + torch.randperm(table.numel(), generator=torch.manual_seed(1)).reshape(table.shape)
         self.target, self.draft = TargetRunner(self.server_args, pool), DraftRunner(self.server_args, pool)
         self.target.graph_runner = verify_graphs()
 
@@ -337,8 +386,9 @@ class Scheduler(SchedulerOutputProcessorMixin):
             server_args=self.server_args, device="cpu", topk=1, speculative_num_steps=STEPS, speculative_num_draft_tokens=STRIDE,
             enable_nan_detection=False, req_to_token_pool=pool, plan_stream=None, plan_stream_ctx=nullcontext(),
             _target_worker=target_worker, _draft_worker=DraftWorker(self.draft),
+            speculative_algorithm=SpeculativeAlgorithm.EAGLE3, adaptive_controller=None,
         )  # fmt: skip
-        self.draft_worker = self.worker
+        self.draft_worker = self.model_worker = self.worker
         self.future_map = FutureMap(MAX_BATCH, 0, CONTEXT, torch.device("cpu"), SpeculativeAlgorithm.EAGLE3)
         self.requests: list[Request] = []
         self.spec_info: Any = None
@@ -346,7 +396,8 @@ class Scheduler(SchedulerOutputProcessorMixin):
 
     def prefill(self, count: int) -> Any:
         """New requests: their prompts in one extend."""
-        self.requests = [Request(i) for i in range(count)]
+        rows = self.target.req_to_token_pool.free_slots[::-1]
+        self.requests = [Request(i, rows[i]) for i in range(count)]
         prompts = [request.prompt for request in self.requests]
         self.seq_lens = torch.tensor([len(prompt) for prompt in prompts])
         table = self.target.req_to_token_pool.req_to_token
@@ -367,11 +418,13 @@ class Scheduler(SchedulerOutputProcessorMixin):
     def decode(self, **changes: Any) -> Any:
         """One round. The result, with `state`: the draft input that the future map stored."""
         mode = ForwardMode.DECODE if self.requests else ForwardMode.IDLE
+        for request in self.requests:
+            request.kv_committed_len += CLAIMS_SLOT
         result, interval = self.run(mode, spec_info=self.spec_info, **changes)
-        outputs = self._resolve_spec_overlap_token_ids(result, SimpleNamespace(reqs=self.requests))
+        outputs = getattr(self, RESOLVE)(result, SimpleNamespace(reqs=self.requests))
         for request, tokens in zip(self.requests, outputs, strict=True):
             request.output += tokens
-        names = ("topk_p", "topk_index", "verified_id", "new_seq_lens", "hidden_states")
+        names = ("topk_p", "topk_index", BONUS_TOKENS, "new_seq_lens", "hidden_states")
         result.state = {name: getattr(self.future_map, f"{name}_buf")[interval] for name in names} if self.requests else {}
         return result
 
@@ -384,7 +437,7 @@ class Scheduler(SchedulerOutputProcessorMixin):
         result = self.worker.forward_batch_generation(batch)
         result.copy_done = Event()
         self.future_map.store_to_map(futures, result)
-        result.copy_to_cpu(return_logprob=False)
+        result.copy_to_cpu(return_logprob=bool(batch.return_logprob))
         self.spec_info = result.next_draft_input
         self.spec_info.future_indices = futures
         self.seq_lens = result.next_draft_input.new_seq_lens
@@ -399,7 +452,7 @@ class Scheduler(SchedulerOutputProcessorMixin):
     def batch(self, mode: ForwardMode, **changes: Any) -> ModelWorkerBatch:
         """What get_model_worker_batch gives."""
         bs = len(self.requests)
-        fields: dict[str, Any] = {field.name: None for field in dataclasses.fields(ModelWorkerBatch)}
+        fields: dict[str, Any] = dict.fromkeys(field_names(ModelWorkerBatch))
         fields |= {
             "forward_mode": mode,
             "input_ids": torch.zeros(0, dtype=torch.int64),
@@ -513,7 +566,7 @@ def test_the_result_has_the_layout_of_a_rejected_verify() -> None:
     assert tokens[:, 0].tolist() == [request.output[-1] for request in scheduler.requests]
     assert not tokens[:, 1:].any()
     assert result.accept_lens.tolist() == [1, 1, 1]
-    assert result.num_accepted_tokens == 0
+    assert getattr(result, ACCEPTED_DRAFTS) == 0
     assert result.next_draft_input.new_seq_lens.tolist() == (before + 1).tolist()
     assert result.next_draft_input.verify_done is not None
 
@@ -525,7 +578,7 @@ def test_types_and_shapes_are_those_of_a_normal_round() -> None:
 
     results = plain.decode(), normal.decode()
 
-    names = ("topk_p", "topk_index", "hidden_states", "verified_id", "new_seq_lens")
+    names = ("topk_p", "topk_index", "hidden_states", BONUS_TOKENS, "new_seq_lens")
     left, right = ({name: getattr(result.next_draft_input, name) for name in names} for result in results)
     assert layout(left) == layout(right)
     left, right = ({name: getattr(result, name) for name in ("next_token_ids", "accept_lens")} for result in results)
@@ -542,7 +595,7 @@ def test_the_future_map_stores_the_draft_input() -> None:
     assert layout(state) == layout(reference)
     assert state["topk_p"].shape == state["topk_index"].shape == (3, 1)
     assert state["hidden_states"].shape == (3, DRAFT_HIDDEN)
-    assert state["verified_id"].tolist() == [request.output[-1] for request in plain.requests]
+    assert state[BONUS_TOKENS].tolist() == [request.output[-1] for request in plain.requests]
     assert state["topk_index"][:, 0].tolist() == [next_token(request.prompt + request.output) for request in plain.requests]
 
 
@@ -671,38 +724,56 @@ def test_a_grammar_masks_the_plain_token() -> None:
         assert request.output == request.expected()
 
 
-def test_stale_penalties_are_left_out() -> None:
-    scheduler = Scheduler(threshold=1)
-    scheduler.prefill(3)
-    penalties = one_hot([next_token(request.prompt + request.output) for request in scheduler.requests]) * -1e4
+def test_penalties_count_as_in_verify() -> None:
+    for name in PENALTIES:
+        plain, normal = Scheduler(threshold=1), Scheduler(threshold=0)
+        for scheduler in (plain, normal):
+            scheduler.prefill(3)
+            penalties = 1 - one_hot([next_token(request.prompt + request.output) for request in scheduler.requests]) * 1e4
+            scheduler.decode(sampling_info=sampling(3, **{name: penalties}))
 
-    scheduler.decode(sampling_info=sampling(3, acc_linear_penalties=penalties))
+        for request, reference in zip(plain.requests, normal.requests, strict=True):
+            assert request.output[1] == reference.output[1]
+            assert (request.output == request.expected()) != VERIFY_APPLIES_PENALTIES
+        if not VERIFY_APPLIES_PENALTIES:
+            check_outputs(plain)
 
-    check_outputs(scheduler)
+
+def first_logprobs(result: Any) -> list[Any]:
+    """What the scheduler reads for the first token of each request."""
+    output = result.logits_output
+    rows = output.next_token_logprobs.tolist()
+    values = (output.next_token_top_logprobs_val, output.next_token_top_logprobs_idx, output.next_token_token_ids_logprobs_val)
+    return [(row[0], *(torch.as_tensor(value[i * len(row)]).tolist() for value in values)) for i, row in enumerate(rows)]
 
 
-def test_no_logprobs_are_computed() -> None:
-    scheduler = Scheduler(threshold=1)
-    scheduler.prefill(3)
+def test_logprobs_are_those_of_verify() -> None:
+    plain, normal = Scheduler(threshold=1), Scheduler(threshold=0)
+    for scheduler in (plain, normal):
+        scheduler.prefill(3)
 
-    scheduler.decode(return_logprob=True, top_logprobs_nums=[5] * 3)
+    wanted = {"top_logprobs_nums": [5, 0, 2], "token_ids_logprobs": [None, [1, 2], [3]]}
+    result, reference = (scheduler.decode(return_logprob=True, **wanted) for scheduler in (plain, normal))
 
-    assert not in_decode(scheduler).return_logprob
-    check_outputs(scheduler)
+    check_outputs(plain)
+    assert in_decode(plain).return_logprob == VERIFY_MAKES_LOGPROBS
+    if VERIFY_MAKES_LOGPROBS:
+        assert first_logprobs(result) == first_logprobs(reference)
 
 
 def test_of_the_batch_only_the_slots_are_changed() -> None:
     scheduler = Scheduler(threshold=1)
     scheduler.prefill(3)
     batch = scheduler.batch(ForwardMode.DECODE, spec_info=scheduler.spec_info, global_num_tokens=[3])
-    before = dataclasses.replace(batch)
+    batch.sampling_info = sampling(3, **dict.fromkeys(PENALTIES, torch.zeros(3, VOCAB)))
+    before, sampling_before = dataclasses.replace(batch), dict(vars(batch.sampling_info))
 
     decode = scheduler.worker._prepare_for_plain_decode(batch)
 
-    names = [field.name for field in dataclasses.fields(batch)]
-    assert [name for name in names if getattr(batch, name) is not getattr(before, name)] == ["out_cache_loc"]
+    assert [name for name in field_names(batch) if getattr(batch, name) is not getattr(before, name)] == ["out_cache_loc"]
     assert batch.out_cache_loc.shape == (3 * STRIDE,)
-    assert decode.sampling_info is not batch.sampling_info
+    assert all(vars(batch.sampling_info)[name] is value for name, value in sampling_before.items())
+    assert VERIFY_APPLIES_PENALTIES or decode.sampling_info is not batch.sampling_info
     assert decode.global_num_tokens is not batch.global_num_tokens
 
 
@@ -728,6 +799,27 @@ def test_seq_lens_is_recorded_on_the_forward_stream() -> None:
     scheduler.decode()
 
     assert any(tensor is before for tensor in recorded)
+
+
+def test_a_model_with_tracked_mamba_states_speculates() -> None:
+    scheduler = Scheduler(threshold=1)
+    scheduler.prefill(3)
+    batch = scheduler.batch(ForwardMode.DECODE)
+    assert scheduler.worker._is_too_large_to_speculate(batch)
+
+    scheduler.server_args.mamba_scheduler_strategy = "extra_buffer"
+
+    assert scheduler.worker._is_too_large_to_speculate(batch) != VERIFY_STORES_MAMBA_STATES
+
+
+def test_a_standalone_draft_model_gets_no_hidden_states() -> None:
+    scheduler = Scheduler(threshold=1)
+    scheduler.prefill(3)
+    scheduler.worker.speculative_algorithm = SpeculativeAlgorithm.STANDALONE
+
+    result = scheduler.worker.decode_without_draft(scheduler.batch(ForwardMode.DECODE, spec_info=scheduler.spec_info))
+
+    assert (result.logits_output.hidden_states is None) == STANDALONE_TAKES_NO_HIDDEN_STATES
 
 
 def test_the_argument_arrives() -> None:
