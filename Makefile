@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint bench witnesses clean
+.PHONY: demo test setup lint bench pins witnesses clean
 
 demo: setup
 	$(BIN)/pq push -a || test $$? -eq 2
@@ -19,6 +19,11 @@ lint: $(VENV)/complete
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Every series of the queue on its own release, in an environment of its pin (3 GB each).
+pins: setup
+	for series in $$(ls series); do $(BIN)/pq --series $$series setup && $(BIN)/pq --series $$series verify || exit 1; done
+	$(BIN)/pq setup
 
 bench: setup
 	$(BIN)/python tests/bench/push.py

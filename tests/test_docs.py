@@ -20,8 +20,12 @@ from tests.conftest import PROJECT, git
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MARK = "=== end of command, exit code "
+STORY = "docs/releases.md"
+"""What is told of this repository's own queue, in a clone of it."""
 DOCUMENTS = sorted(
-    path.relative_to(PROJECT).as_posix() for path in (PROJECT / "docs").rglob("*.md") if _BLOCK.search(path.read_text())
+    name
+    for path in (PROJECT / "docs").rglob("*.md")
+    if (name := path.relative_to(PROJECT).as_posix()) != STORY and _BLOCK.search(path.read_text())
 )
 
 
@@ -67,6 +71,23 @@ def test_docs_show_what_happens(name: str, tmp_path: Path) -> None:
 
     for (command, said), got in zip(wanted, printed, strict=True):
         assert matches(said, got), f"{name}: $ {command}\n--- the document says\n{said}\n--- it printed\n{got}"
+
+
+@pytest.mark.sglang
+@pytest.mark.usefixtures("user_cache")
+def test_the_story_shows_what_happens(tmp_path: Path) -> None:
+    """Without the imports: `make pins` makes those, in an environment for each release."""
+    clone = tmp_path / "pq"
+    git(tmp_path, "clone", "-q", str(PROJECT), str(clone))
+    config = clone / "pq.toml"
+    config.write_text(re.sub(r"modules = .*\n", "", config.read_text()))
+    wanted = list(steps((PROJECT / STORY).read_text(encoding="utf-8")))
+
+    session(["pq setup"], clone)
+    printed = session([command for command, _ in wanted], clone)
+
+    for (command, said), got in zip(wanted, printed, strict=True):
+        assert matches(said, got), f"{STORY}: $ {command}\n--- it says\n{said}\n--- it printed\n{got}"
 
 
 @pytest.mark.sglang
