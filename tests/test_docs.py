@@ -59,8 +59,9 @@ def session(commands: list[str], folder: Path) -> list[str]:
 
 def matches(said: str, printed: str) -> bool:
     """Whether a command printed what the document says."""
-    pattern = re.escape(said.rstrip("\n")).replace(r"…", ".*?")
-    return re.fullmatch(pattern, printed.rstrip("\n"), flags=re.DOTALL) is not None
+    lines = said.rstrip("\n").split("\n")
+    parts = [r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", "[^\n]*") + r"\n" for line in lines]
+    return re.fullmatch("".join(parts), printed.rstrip("\n") + "\n") is not None
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
