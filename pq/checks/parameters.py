@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from pq.core import surroundings
 
 _STEPS = 5
 """Modules, one importing from the next, through which a name is followed."""
+_CLASS_VARIABLE = re.compile(r"\s*(?:\w+\s*\.)?\s*ClassVar\b")
 _WITHOUT_FIELDS = {"ABC", "Generic", "Protocol", "object"}
 
 
@@ -101,20 +103,32 @@ class _Looking:
 
     def _of_class(self, place: _Place, node: ast.ClassDef) -> frozenset[str] | None:
         """What the __init__ of a class takes: its own, or that which its fields make."""
-        methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
-        is_plain = all(_is_dataclass(each) for each in node.decorator_list)
-        if node.keywords or not is_plain or "__new__" in methods:
+        if not self._is_plain(place, node):
             return None
-        if "__init__" in methods:
-            return _of_function(methods["__init__"])
+        own = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+        if own is not None:
+            return _of_function(own)
         return self._fields(place, node) if node.decorator_list else None
+
+    def _is_plain(self, place: _Place, node: ast.ClassDef) -> bool:
+        """Whether nothing but its __init__ says what makes an object of a class: no metaclass, no __new__, in no base either."""
+        if node.keywords or not all(_is_dataclass(each) for each in node.decorator_list):
+            return False
+        if any(name == "__new__" for each in node.body for name in _binds(each)):
+            return False
+        for base in node.bases:
+            if _called(base) in _WITHOUT_FIELDS:
+                continue
+            there = self._definition(place, base.id, _STEPS) if isinstance(base, ast.Name) else None
+            if there is None or not isinstance(there[1], ast.ClassDef) or not self._is_plain(there[0], there[1]):
+                return False
+        return True
 
     def _fields(self, place: _Place, node: ast.ClassDef) -> frozenset[str] | None:
         """The fields of a dataclass, with those of its bases."""
         found: set[str] = set()
         for base in node.bases:
-            called = surroundings.words(base).partition("[")[0].rpartition(".")[2]
-            if called in _WITHOUT_FIELDS:
+            if _called(base) in _WITHOUT_FIELDS:
                 continue
             there = self._definition(place, base.id, _STEPS) if isinstance(base, ast.Name) else None
             if there is None or not isinstance(there[1], ast.ClassDef):
@@ -139,8 +153,8 @@ def _own_fields(node: ast.ClassDef) -> Iterator[str]:
     for each in node.body:
         match each:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
-                words = surroundings.words(value) if value is not None else ""
-                if "ClassVar" not in surroundings.words(annotation) and "init=False" not in words.replace(" ", ""):
+                is_kept_out = isinstance(value, ast.Call) and _called(value.func) == "field" and _says_no_init(value)
+                if not is_kept_out and not _is_class_variable(annotation):
                     yield name
 
 
@@ -152,35 +166,47 @@ def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]
 
 def _is_dataclass(node: ast.expr) -> bool:
     called = node.func if isinstance(node, ast.Call) else node
-    return surroundings.words(called).rpartition(".")[2] == "dataclass" and "init=False" not in surroundings.words(node)
+    return _called(called) == "dataclass" and not (isinstance(node, ast.Call) and _says_no_init(node))
+
+
+def _says_no_init(node: ast.Call) -> bool:
+    return any(each.arg == "init" for each in node.keywords)
+
+
+def _is_class_variable(annotation: ast.expr) -> bool:
+    """As `dataclasses` tells it, which looks into texts, too."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return _CLASS_VARIABLE.match(annotation.value) is not None
+    return _called(annotation) == "ClassVar"
+
+
+def _called(node: ast.expr) -> str:
+    """The last name of what a node names: `C` of `C`, `m.C` and `m.C[int]`."""
+    match node:
+        case ast.Subscript(value=value):
+            return _called(value)
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 @functools.lru_cache(maxsize=16)
 def _bindings(tree: ast.Module) -> Mapping[str, Sequence[ast.AST]]:
-    """The statements of a file, however deep, that may give something a name, by name."""
+    """The nodes of a file, wherever they are, that give something a name, by name."""
     found: dict[str, list[ast.AST]] = {}
-    for node in sources.statements(tree):
+    for node in ast.walk(tree):
         for name in _binds(node):
             found.setdefault(name, []).append(node)
     return found
 
 
 def _binds(node: ast.AST) -> Iterator[str]:
-    """The names that a statement may give something."""
     match node:
-        case ast.FunctionDef(name=name, args=args) | ast.AsyncFunctionDef(name=name, args=args):
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
             yield name
-            yield from (each.arg for each in ast.walk(args) if isinstance(each, ast.arg))
-        case ast.ClassDef(name=name):
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
         case ast.Import(names=given) | ast.ImportFrom(names=given):
             yield from (each.asname or each.name.partition(".")[0] for each in given)
-        case ast.Assign(targets=targets):
-            yield from (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
-        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
-            yield name
-        case ast.For(target=target) | ast.AsyncFor(target=target):
-            yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            parts = (item.optional_vars for item in items if item.optional_vars is not None)
-            yield from (each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name))
+        case _:
+            yield from tree_modules.bound(node)

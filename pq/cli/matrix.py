@@ -17,6 +17,7 @@ SIGNS = {
     Outcome.STRUCTURED: "s",
     Outcome.REMEMBERED: "r",
     Outcome.LANDED: "L",
+    Outcome.SKIPPED: "-",
     Outcome.CHANGED: "C",
     Outcome.CONFLICT: "X",
 }

@@ -36,7 +36,8 @@ def unfit_lines(unfit: Unfit) -> list[str]:
     lines = misfit_lines(patch, failed, "nothing was changed", evidence=True, release=unfit.release, lost=unfit.lost)
     lines += ["  together the patches would make something else of the files"] if failed is None else []
     if unfit.release is not None:
-        return [*lines, f"hint: pq rebase {unfit.release} stops there, with the conflict in the files"]
+        way = "without -n, pq rebase stops there, with the conflict in the files" if unfit.dry_run else "no file can show that"
+        return [*lines, f"hint: {way}; --without {patch} leaves the patch out"]
     way = "refresh that one" if patch is None else "pq squash makes one of two that belong together"
     return [*lines, f"hint: pq annotate FILE says which patch made the lines; {way}"]
 

@@ -322,7 +322,8 @@ def status_lines(status: Status) -> list[str]:
     if (stopped := status.stopped) is not None:
         what = "the edits" if stopped.patch is None else f"patch {stopped.patch}"
         lines.append(f"Stopped at a conflict: pq {stopped.command}, of {what} in {', '.join(stopped.files)}")
-        lines.append(f"hint: {events.SETTLED if stopped.settled else events.GO_ON}")
+        leave = "; pq rebase --skip leaves the patch out" if stopped.towards is not None else ""
+        lines.append(f"hint: {events.SETTLED if stopped.settled else events.GO_ON}{leave}")
     unchecked = [patch.name for patch in applied if not patch.checked] if stopped is None else []
     if stopped is None and applied and not unchecked:
         lines.append("All applied patches passed the checks")

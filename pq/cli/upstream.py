@@ -48,6 +48,8 @@ def releases_command(settings: Settings, every: bool) -> None:
 @click.option("-m", "reason", metavar="TEXT", help="With --skip: why. The ledger of the new series says so.")
 @click.option("--abort", is_flag=True, help="Take it back.")
 @click.option("--allow-empty", is_flag=True, help="With --continue: even if nothing is left of the patch.")
+@click.option("--without", multiple=True, metavar="PATCH", help="Leave this patch out, from the beginning.")
+@click.option("--ask-again", is_flag=True, help="Do not take what was made of the same conflicts before.")
 @click.pass_obj
 def rebase_command(
     settings: Settings,
@@ -60,21 +62,33 @@ def rebase_command(
     reason: str | None,
     abort: bool,
     allow_empty: bool,
+    without: tuple[str, ...],
+    ask_again: bool,
 ) -> int:
     """Carry the series to release VERSION, as a new series; the old one stays."""
     if (version is not None) + go_on + skip + abort != 1:
         raise click.UsageError("it takes a VERSION, or one of --continue, --skip, --abort")
-    if (reason is not None and not skip) or (allow_empty and not go_on) or ((step or dry_run or no_check) and version is None):
-        raise click.UsageError("-m goes with --skip, --allow-empty with --continue, --step, -n and --no-check with VERSION")
+    if (reason is not None and not (skip or without)) or (allow_empty and not go_on) or (no_check and abort):
+        raise click.UsageError("-m goes with --skip and --without, --allow-empty with --continue, --no-check not with --abort")
+    if version is None and (step or dry_run or without or ask_again):
+        raise click.UsageError("--step, -n, --without and --ask-again go with VERSION")
     workspace = settings.workspace()
     if abort:
         resume.abort(workspace, settings.report)
         return 0
     if version is None:
         leave = None if not skip else reason or ""
-        return EXIT_CODES[resume.resume(workspace, settings.report, allow_empty=allow_empty, leave_out=leave)]
+        return EXIT_CODES[resume.resume(workspace, settings.report, allow_empty=allow_empty, leave_out=leave, unchecked=no_check)]
     through = rebase.steps(workspace, version, every=step)
-    ending = rebase.rebase(workspace, settings.report, through=through, check=not no_check, dry_run=dry_run, skipped={})
+    ending = rebase.rebase(
+        workspace,
+        settings.report,
+        through=through,
+        check=not no_check,
+        dry_run=dry_run,
+        skipped={workspace.series.find(each): reason or "" for each in without},
+        ask_again=ask_again,
+    )
     return EXIT_CODES[ending]
 
 
@@ -118,7 +132,8 @@ def range_diff_command(settings: Settings, old: str, new: str) -> None:
 @click.argument("patch")
 @click.argument("version")
 @click.pass_obj
-def why_command(settings: Settings, patch: str, version: str) -> None:
+def why_command(settings: Settings, patch: str, version: str) -> int:
     """Say which of upstream's changes, up to VERSION, touched what PATCH stands on and uses, even where it still applies."""
     found = why.why(settings.workspace(), patch, version)
     settings.report.result("why", found, sentences.why_lines(found))
+    return EXIT_CODES[Outcome.CONFLICT if found.is_conflict else Outcome.DONE]

@@ -17,7 +17,7 @@ from pq.core.lines import Lines
 from pq.core.merge import Landing, Merged, edited
 
 _WORD = re.compile(r"\w")
-_REGISTERS = re.compile(r"(?:regist\w*|option|argument|command|route|get|post|put|delete)$", re.IGNORECASE)
+REGISTERS = re.compile(r"(?:regist\w*|option|argument|command|route|get|post|put|delete)$", re.IGNORECASE)
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -119,7 +119,7 @@ def _registered(node: ast.AST) -> Iterator[tuple[str, int]]:
         match decorator:
             case ast.Call(func=func, args=[(ast.Constant() | ast.JoinedStr()) as word, *_]) if _is_word(word):
                 called = surroundings.callee(func)
-                if _REGISTERS.search(called):
+                if REGISTERS.search(called):
                     yield f"@{called}({surroundings.words(word)})", decorator.lineno
 
 

@@ -2,9 +2,8 @@
 
 The edits are known exactly (they are the hunks), so only the way from base to ours is searched for, with a patience diff:
 lines that are unique on both sides anchor it, so that of three look-alike blocks the right one is found.
-Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge), but for lines that the
-one side edited right above lines that the other one did: nothing is open there. `marked` writes such regions as git does in its diff3
-style, for people and tools to settle.
+Regions where both sides changed touching lines are a conflict, unless both made the same of it: git's rule (xdl_merge). `marked` writes
+such regions as git does in its diff3 style, for people and tools to settle.
 
 A diff may say one insertion in several ways: between two calls, `)` and `f(` may be its last lines or its first. So before the sides
 are compared, what ours inserted or removed is slid to where the patch does it, if it is the same there or has it in it: otherwise a
@@ -14,7 +13,6 @@ third block like the two that were there) leaves open where the edit belongs: th
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,8 +23,6 @@ from pq.core.lines import Lines
 from pq.core.patch import Edit
 
 _WORD = re.compile(rb"\w")
-_ALIKE = 0.6
-"""How much of a line that was edited is still in it."""
 _OURS, _BASE, _MIDDLE, _THEIRS = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
 
 
@@ -171,7 +167,7 @@ def _merged(base: Lines, ours: Lines, edits: Sequence[Edit]) -> Iterator[tuple[_
     """The regions that one side changed or both, each with what becomes of it."""
     changes = tuple(_slid(_changes(base, ours), base, ours, edits))
     loose = tuple(_loose(changes, base, ours))
-    for region in _regions(changes, edits, base, ours):
+    for region in _regions(changes, edits):
         was = base[region.start : region.stop]
         mine = ours[region.ours_start : region.ours_stop]
         theirs = _applied(base, region)
@@ -295,14 +291,14 @@ def _has(lines: Lines, wanted: Lines) -> bool:
     return any(lines[at : at + len(wanted)] == wanted for at in range(len(lines) - len(wanted) + 1))
 
 
-def _regions(changes: Sequence[_Change], edits: Sequence[Edit], base: Lines, ours: Lines) -> Iterator[_Region]:
+def _regions(changes: Sequence[_Change], edits: Sequence[Edit]) -> Iterator[_Region]:
     """The changes and the edits in order of base, those that touch put together."""
     offset = 0
     group: list[_Change | Edit] = []
     stop = -1
     pieces: list[_Change | Edit] = [*changes, *edits]
     for piece in sorted(pieces, key=lambda piece: (piece.start, piece.stop)):
-        if group and (piece.start > stop or (piece.start == stop and _are_neighbours(group, piece, base, ours))):
+        if group and piece.start > stop:
             region = _region(group, offset)
             offset = region.ours_stop - region.stop
             yield region
@@ -311,24 +307,6 @@ def _regions(changes: Sequence[_Change], edits: Sequence[Edit], base: Lines, our
         group.append(piece)
     if group:
         yield _region(group, offset)
-
-
-def _are_neighbours(group: Sequence[_Change | Edit], piece: _Change | Edit, base: Lines, ours: Lines) -> bool:
-    """Whether one side edited lines right above lines that the other one edited: each stands where it did."""
-    ending = [each for each in group if each.stop == piece.start]
-    return all(type(each) is not type(piece) and _is_edited(each, base, ours) for each in ending) and _is_edited(
-        piece, base, ours
-    )
-
-
-def _is_edited(piece: _Change | Edit, base: Lines, ours: Lines) -> bool:
-    """Whether lines became others that are much like them, and not just went where others came, or were aligned: then so has the neighbour to be."""
-    now = piece.lines if isinstance(piece, Edit) else ours[piece.ours_start : piece.ours_stop]
-    words = [{b" ".join(line.split()) for line in lines} for lines in (base[piece.start : piece.stop], now)]
-    if words[0] & words[1]:
-        return False
-    was, is_now = (b"".join(lines).decode("latin-1") for lines in (base[piece.start : piece.stop], now))
-    return bool(was and is_now) and difflib.SequenceMatcher(None, was, is_now, autojunk=False).ratio() >= _ALIKE
 
 
 def _region(group: Sequence[_Change | Edit], offset: int) -> _Region:

@@ -132,7 +132,7 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
         return None
     edits = [edit for hunk, (start, _) in zip(hunks, starts, strict=True) for edit in hunk.edits(start)]
     theirs = edited(base, edits)
-    if known is Known.THE_FILE and file.old_id and not is_blob(b"".join(theirs), file.new_id):
+    if known is Known.THE_FILE and file.old_id and file.new_id and not is_blob(b"".join(theirs), file.new_id):
         return Refused(Reason.WRONG_RESULT, detail=file.new_id)
     merged = merge(base, ours, edits)
     if not isinstance(merged, Merged):
@@ -188,9 +188,9 @@ def _by_structure(base: Lines, ours: Lines, edits: Sequence[Edit], hunks: Sequen
     """What a merge of statements makes of it, or of what a merge of lines leaves; None where that is not sure, either."""
     theirs = edited(base, edits)
     by_lines: tuple[Landing, ...] = ()
-    middle = ours
-    found = _structured(base, ours, theirs)
-    if found is None and (simple := settled(base, ours, edits)):
+    middle, simple = ours, settled(base, ours, edits)
+    found = None if simple else _structured(base, ours, theirs)
+    if simple:
         carried = merge(base, ours, simple)
         if (
             isinstance(carried, Merged)

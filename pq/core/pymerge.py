@@ -18,13 +18,16 @@ from dataclasses import dataclass, replace
 
 from pq.core import pytree, surroundings
 from pq.core.crop import MARK, cropped
+from pq.core.landed import REGISTERS
 from pq.core.lines import split_lines
 from pq.core.pyalign import Piece, aligned, carried_off, has_blocks, pieces_of, said, wrapped
 from pq.core.pytree import File, Listing, Text, Unit
 
-_FREE = {"def", "ClassDef", "import", "AnnAssign"}
-"""Kinds of statements whose order among their like means nothing."""
-_NAMED = {*_FREE, "Assign", "entry"}
+_FREE = {"def", "ClassDef", "import"}
+"""Kinds of statements whose order among their like means nothing, if they have no name in common."""
+_TUPLE = 2
+"""Entries between plain brackets from which on they are a tuple without a last comma."""
+_NAMED = {*_FREE, "AnnAssign", "Assign", "entry"}
 """Kinds of units that are what their names say, whatever is in them."""
 
 
@@ -52,14 +55,13 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[Splice,
     bare = [b"".join(each) for each in cropped((lines[0], lines[1]), (lines[2], lines[2]), everywhere=True)]
     try:
         files = _Three(pytree.read(bare[0]), pytree.read(bare[2]), pytree.read(bare[1]))
-        found = list(files.listings(files.base.listing, files.ours.listing, files.theirs.listing, is_scope=True))
+        found = list(files.listings(files.base.listing, files.ours.listing, files.theirs.listing, is_class=False, is_scope=True))
     except pytree.Unreadable:
         raise Unsure("one of the files can't be taken apart") from None
     splices = sorted(found, key=lambda each: (each.start, each.stop, each.last))
     if any(MARK in splice.text for splice in splices):
         raise Unsure("it moves what nobody changed")
-    if surroundings.parse(_spliced(bare[2], splices)) is None:
-        raise Unsure("the merged file would not parse")
+    files.require_comments(_spliced(bare[2], splices))
     if bare[2] != ours:
         splices = [_uncropped(splice, bare[2], ours) for splice in splices]
     return _spliced(ours, splices), tuple(splices)
@@ -100,14 +102,24 @@ class _Three:
     ours: File
     theirs: File
 
-    def listings(self, base: Listing, ours: Listing, theirs: Listing, *, is_scope: bool) -> Iterator[Splice]:
-        """Blocks, or the entries between brackets, that correspond. `is_scope`: of a class or the module, whose fields have no order."""
+    def require_comments(self, merged: bytes) -> None:
+        """Raise Unsure unless the merged file parses and has each comment that one side has and the other one has not taken out."""
+        try:
+            made = pytree.comments(pytree.read(merged))
+            was, mine, other = (pytree.comments(file) for file in (self.base, self.ours, self.theirs))
+        except pytree.Unreadable:
+            raise Unsure("the merged file would not parse") from None
+        if made != mine + (other - was) - (was - other):
+            raise Unsure("a comment would be lost, or be there twice")
+
+    def listings(self, base: Listing, ours: Listing, theirs: Listing, *, is_class: bool, is_scope: bool) -> Iterator[Splice]:
+        """Blocks, or the entries between brackets, that correspond: of a class, or of a class or the module (`is_scope`)."""
         if self.base.text(base) == self.theirs.text(theirs):
             return
         here, there = aligned(self.base, base, self.ours, ours), aligned(self.base, base, self.theirs, theirs)
         if is_scope:
             here |= carried_off(base, ours, here)
-        places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here))
+        places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here), is_class)
         for number, unit in enumerate(base.units):
             mine = ours.units[here[number]] if number in here else None
             if number in there:
@@ -132,9 +144,9 @@ class _Three:
             yield from above
         elif ours.meaning == theirs.meaning:
             return  # landed
-        elif ours.meaning == base.meaning and not has_blocks(ours):
+        elif _bare(self._code(self.ours, ours)) == _bare(self._code(self.base, base)) and not has_blocks(ours):
             yield from above
-            yield Splice(ours.code, ours.stop, self.moved(theirs, theirs.code, ours), self._line(theirs.code))
+            yield Splice(ours.code, ours.stop, self.moved(theirs, theirs.code, ours), self.line(theirs.code))
         else:
             yield from above
             yield from self._parts(base, ours, theirs)
@@ -151,7 +163,7 @@ class _Three:
                 return []
             raise Unsure(f"it changes the comment above {_called(base)}, which was changed")
         text = self.moved(theirs, theirs.start, ours, theirs.code)
-        return [Splice(ours.start, ours.code, text, self._line(theirs.start), last=True)]
+        return [Splice(ours.start, ours.code, text, self.line(theirs.start), last=True)]
 
     def _parts(self, base: Unit, ours: Unit, theirs: Unit) -> Iterator[Splice]:
         """What a unit is made of, where both sides changed it or it holds blocks."""
@@ -171,23 +183,26 @@ class _Three:
             raise Unsure(f"it changes {_called(unit)}, which was changed")
         for one, two, three in zip(was, mine, other, strict=True):
             if isinstance(one, Listing) and isinstance(two, Listing) and isinstance(three, Listing):
-                yield from self.listings(one, two, three, is_scope=unit.kind == "ClassDef" and not one.entries)
+                is_class = unit.kind == "ClassDef" and not one.entries
+                yield from self.listings(one, two, three, is_class=is_class, is_scope=is_class)
             elif isinstance(one, Text) and isinstance(two, Text) and isinstance(three, Text):
                 yield from self._texts(unit, one, two, three)
 
     def _texts(self, unit: Unit, was: Text, mine: Text, other: Text) -> Iterator[Splice]:
         if other.normal in (was.normal, mine.normal):
             return
-        if mine.normal != was.normal:
+        words = self.theirs.content[other.first : other.last]
+        if mine.normal != was.normal or not (mine.normal and words) or b"\n" in words:
             raise Unsure(f"it changes {_called(unit)}, which was changed")
-        yield Splice(mine.start, mine.stop, self.theirs.text(other), self._line(other.start))
+        yield Splice(mine.first, mine.last, words, self.line(other.first))
 
     def moved(self, unit: Unit, start: int, like: Unit, stop: int | None = None) -> bytes:
         """The bytes of theirs from `start` on (to `stop`, or the unit's end), moved in as far as a unit of ours is."""
         text = self.theirs.content[start : unit.stop if stop is None else stop]
         return _indented(text, _indent(self.theirs, unit), _indent(self.ours, like))
 
-    def _line(self, place: int) -> int:
+    def line(self, place: int) -> int:
+        """The line of theirs, from 1, that a byte stands on."""
         return self.theirs.content.count(b"\n", 0, place) + 1
 
     @staticmethod
@@ -206,6 +221,7 @@ class _Places:
     here: dict[int, int]
     there: dict[int, int]
     wrapped: dict[int, int]
+    is_class: bool
 
     def put_in(self) -> Iterator[Iterator[Splice]]:
         """The runs of units that theirs puts in."""
@@ -220,10 +236,12 @@ class _Places:
 
     def taken_out(self, place: int) -> Iterator[Splice]:
         """The unit of ours at this place goes."""
-        unit = self.ours.units[place]
+        unit, left = self.ours.units[place], len(self.ours.units) - 1
+        if self.ours.entries and self.ours.name == "(" and left < _TUPLE:
+            raise Unsure(f"it takes out {_called(unit)}, and a comma may be all that makes a tuple of the rest")
         if not self.ours.entries:
             yield Splice(unit.start, unit.stop, b"", 0)
-        elif place + 1 < len(self.ours.units):
+        elif place < left:
             yield Splice(unit.start, self.ours.units[place + 1].start, b"", 0)
         elif place:
             yield Splice(self.ours.units[place - 1].stop, unit.stop, b"", 0)
@@ -233,37 +251,50 @@ class _Places:
     def _put_between(self, run: Sequence[int], above: int, below: int) -> Iterator[Splice]:
         """A run of theirs that stands between two units of base (-1 and the length: the ends)."""
         units = [self.theirs.units[number] for number in run]
-        ends = {-1: -1, len(self.base.units): len(self.ours.units)}
-        first, last = (ends.get(number, self.here.get(number, self.wrapped.get(number))) for number in (above, below))
-        if not any(number in ends or self._is_as_it_was(number) for number in (above, below)):
+        if not (self._is_as_it_was(above) or self._is_as_it_was(below) or below in self.wrapped):
             raise Unsure(f"it puts {_called(units[0])} between two others that were changed")
-        if first is None or last is None:
-            place = first + 1 if first is not None else last or 0
-            new: Sequence[Unit] = ()
-        else:
-            if first >= last:
-                raise Unsure(f"it puts {_called(units[0])} between two others that changed their order")
-            own = {*self.here.values(), *self.wrapped.values()}
-            new = [self.ours.units[number] for number in range(first + 1, last) if number not in own]
-            place = last
+        first, last, place = self._gap(above, below)
+        if first >= last:
+            raise Unsure(f"it puts {_called(units[0])} between two others that changed their order")
+        own = {*self.here.values(), *self.wrapped.values()}
+        new = [self.ours.units[number] for number in range(first + 1, last) if number not in own]
         wanted = [unit for unit in units if not any(unit.meaning == other.meaning for other in new)]
         for unit in wanted:
             if any(_is_same(unit, other) for other in self.ours.units):
                 raise Unsure(f"it puts {_called(unit)} where such a one is already")
-            if any(not _is_free(unit, other, entries=self.ours.entries) for other in new):
+            if any(not _is_free(unit, other, self.ours, is_class=self.is_class) for other in new):
                 raise Unsure(f"it puts {_called(unit)} where {_called(new[0])} was put, and the order may matter")
+        if wanted and not self.ours.entries and _leaves(self.ours.units, place) and not _leaves(self.base.units, above + 1):
+            raise Unsure(f"it puts {_called(units[0])} behind what leaves the block")
         if wanted:
             yield self._put(wanted, place)
+
+    def _gap(self, above: int, below: int) -> tuple[int, int, int]:
+        """The units of ours that what stands between two of base may stand between, and in front of which one it is to stand.
+
+        What upstream has put into another statement says where things stand above it, not below: what is in a loop runs more than once.
+        """
+        count = len(self.ours.units)
+        first = -1 if above == -1 else self.here.get(above)
+        last = count if below == len(self.base.units) else self.here.get(below, self.wrapped.get(below))
+        if first is None and last is None:
+            raise Unsure("both neighbours are gone")
+        if first is None:
+            assert last is not None
+            return max((at for number, at in self.here.items() if number < above and at < last), default=-1), last, last
+        if last is None:
+            return first, min((at for number, at in self.here.items() if number > below and at > first), default=count), first + 1
+        return first, last, last
 
     def _is_as_it_was(self, number: int) -> bool:
         """Whether a unit of base is in ours, as what it was: unchanged, or by its name."""
         if number not in self.here:
-            return number in self.wrapped
+            return number in (-1, len(self.base.units)) and not self.base.units and not self.ours.units
         one, other = self.base.units[number], self.ours.units[self.here[number]]
-        return one.meaning == other.meaning or (one.kind in _NAMED and one.key == other.key)
+        return one.meaning == other.meaning or (one.kind in _NAMED and bool(one.key) and one.key == other.key)
 
     def _put(self, units: Sequence[Unit], place: int) -> Splice:
-        line = self.files._line(units[0].code)  # noqa: SLF001 - the same merge
+        line = self.files.line(units[0].code)
         if self.ours.entries:
             return self._put_entries(units, place, line)
         if not self.ours.units:
@@ -276,6 +307,8 @@ class _Places:
         ours, content = self.ours.units, self.files.ours.content
         texts = [self.files.theirs.text(unit) for unit in units]
         if not ours:
+            if self.ours.name == "(":
+                raise Unsure(f"it puts {_called(units[0])} where nothing is left")
             return Splice(self.ours.start, self.ours.start, b", ".join(texts), line)
         if not self._is_by_lines():
             if place < len(ours):
@@ -284,15 +317,15 @@ class _Places:
         like = ours[min(place, len(ours) - 1)]
         indent = _indent(self.files.ours, like)
         lines = b"".join(
-            indent + _indented(text, _indent(self.files.theirs, unit), indent) + b",\n"
+            indent + _inside(text, _indent(self.files.theirs, unit), indent) + b",\n"
             for unit, text in zip(units, texts, strict=True)
         )
         if place < len(ours):
             at = content.rfind(b"\n", 0, like.start) + 1
             return Splice(at, at, lines, line)
-        comma = content.find(b",", like.stop, self.ours.stop)
-        at = content.find(b"\n", comma if comma >= 0 else like.stop, self.ours.stop) + 1
-        if comma < 0:
+        has_comma = content[like.stop : self.ours.stop].lstrip().startswith(b",")
+        at = content.find(b"\n", like.stop, self.ours.stop) + 1
+        if not has_comma:
             return Splice(like.stop, at, b"," + content[like.stop : at] + lines, line)
         return Splice(at, at, lines, line)
 
@@ -310,28 +343,62 @@ def _is_same(one: Unit, other: Unit) -> bool:
     return one.kind in ("def", "ClassDef", "AnnAssign", "entry") or (one.kind == "Expr" and one.key.endswith(("')", '")')))
 
 
-def _is_free(one: Unit, other: Unit, *, entries: bool) -> bool:
-    """Whether the order of two units that both sides put at the same place means nothing."""
-    if entries:
+def _is_free(one: Unit, other: Unit, listing: Listing, *, is_class: bool) -> bool:
+    """Whether the order of two units that both sides put at the same place means nothing; the other one comes first then."""
+    if listing.entries:
         return bool(one.key and other.key)
+    if one.node is None or other.node is None or _bound(one.node) & _bound(other.node):
+        return False
     if one.kind in _FREE and other.kind in _FREE:
         return True
-    if one.node is None or other.node is None:
-        return False
-    if _is_registration(one.node) and _is_registration(other.node):
+    if isinstance(one.node, ast.AnnAssign) and isinstance(other.node, ast.AnnAssign) and is_class:
+        return _is_field(one.node) and _is_field(other.node) and (one.node.value is not None or other.node.value is None)
+    if _registered(one) is not None and _registered(one) == _registered(other):
         return True
     return not (_stored(one.node) & _named(other.node) or _stored(other.node) & _named(one.node)) and _is_plain(
         one.node, other.node
     )
 
 
-def _is_registration(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and bool(node.value.args or node.value.keywords)
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement gives to something."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import(names=given) | ast.ImportFrom(names=given):
+            return {each.asname or each.name.partition(".")[0] for each in given}
+    return _stored(node)
+
+
+def _is_field(node: ast.AnnAssign) -> bool:
+    """Whether nothing is called for the value of a field but what says how it is to be made."""
+    calls = [each for each in ast.walk(node.value) if isinstance(each, ast.Call)] if node.value is not None else []
+    return all(surroundings.callee(each.func).rpartition(".")[2] in ("field", "Field") for each in calls[:1])
+
+
+def _registered(unit: Unit) -> str | None:
+    """What a call registers its first word with; None for any other statement."""
+    match unit.node:
+        case ast.Expr(value=ast.Call(func=func, args=[ast.Constant(value=str()), *_])):
+            called = surroundings.callee(func)
+            return called if REGISTERS.search(called) else None
+    return None
+
+
+def _leaves(units: Sequence[Unit], place: int) -> bool:
+    """Whether the unit in front of a place leaves the block, so that nothing behind it is reached."""
+    return 0 < place <= len(units) and isinstance(units[place - 1].node, (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def _bare(text: bytes) -> list[bytes]:
+    """The lines of a text, however far they are moved in."""
+    return [line.strip() for line in text.split(b"\n")]
 
 
 def _is_plain(*nodes: ast.stmt) -> bool:
-    """Whether all of them do no more than give names: `x = …`, `self.x = …`."""
-    return all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in nodes)
+    """Whether all of them do no more than give names, `x = …`, `self.x = …`, and call nothing twice for that."""
+    called = [{surroundings.callee(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)} for node in nodes]
+    return all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in nodes) and not set.intersection(*called)
 
 
 def _stored(node: ast.AST) -> set[str]:
@@ -361,6 +428,12 @@ def _indented(text: bytes, old: bytes, new: bytes) -> bytes:
         raise Unsure("a text of several lines would have to be moved in")
     lines = text.split(b"\n")
     return b"\n".join(new + line[len(old) :] if line.startswith(old) else line for line in lines)
+
+
+def _inside(text: bytes, old: bytes, new: bytes) -> bytes:
+    """A text that begins within a line, its other lines with another indent."""
+    first, newline, rest = text.partition(b"\n")
+    return first + newline + _indented(rest, old, new) if newline else first
 
 
 def _called(unit: Unit) -> str:

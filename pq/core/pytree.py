@@ -12,6 +12,7 @@ import functools
 import itertools
 import tokenize
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,16 +23,17 @@ from pq.core.lines import split_lines
 _OPEN, _CLOSE = "([{", ")]}"
 _LOOSE = str.maketrans("", "", " (),'\"")
 _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Bytes between listings, as they stand from `start` to `stop`; `normal` are the words in it, without comments."""
+    """Bytes between listings, as they stand from `start` to `stop`; `normal` are the words in it, without comments, from `first` to `last`."""
 
     start: int
     stop: int
     normal: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,10 @@ class _Reader:
         kind, key = ("several", "") if len(group) > 1 else (_kind(node), _key(node))
         meaning = Meaning(f"{kind} {key}", text, lambda: "\n".join(map(ast.dump, group)))
         if len(group) > 1:
-            return Unit(kind, key, meaning, start, code, stop, lambda: (Text(code, stop, text),))
+            first = code + self.content[code:stop].index(text.encode())
+            return Unit(
+                kind, key, meaning, start, code, stop, lambda: (Text(code, stop, text, first, first + len(text.encode())),)
+            )
         return Unit(kind, key, meaning, start, code, stop, lambda: self.parts(node, code, stop), node)
 
     def parts(self, node: ast.stmt, code: int, stop: int) -> list[Text | Listing]:
@@ -198,9 +203,9 @@ class _Reader:
         if (names := _bare_import(tokens)) is not None:
             first, last = tokens[names], _last(tokens)
             return [
-                Text(start, first.start, _words(tokens[:names])),
+                _text(start, first.start, tokens[:names]),
                 self._entries("import", tokens[names : tokens.index(last) + 1], first.start, last.stop),
-                Text(last.stop, stop, ""),
+                _text(last.stop, stop, ()),
             ]
         for number, token in enumerate(tokens):
             if token.string in _OPEN and token.is_operator:
@@ -210,12 +215,12 @@ class _Reader:
             elif token.string in _CLOSE and token.is_operator:
                 depth -= 1
                 if depth == 0:
-                    parts.append(Text(here, tokens[opened].stop, _words(tokens[behind : opened + 1])))
+                    parts.append(_text(here, tokens[opened].stop, tokens[behind : opened + 1]))
                     name = _bracket(tokens[: opened + 1])
                     parts.append(self._entries(name, tokens[opened + 1 : number], tokens[opened].stop, token.start))
                     here, behind = token.start, number
         if here < stop:
-            parts.append(Text(here, stop, _words(tokens[behind:])))
+            parts.append(_text(here, stop, tokens[behind:]))
         return parts
 
     def _entries(self, name: str, tokens: Sequence[_Token], start: int, stop: int) -> Listing:
@@ -364,6 +369,20 @@ def _bracket(tokens: Sequence[_Token]) -> str:
 
 def _last(tokens: Sequence[_Token]) -> _Token:
     return [token for token in tokens if not token.is_silent][-1]
+
+
+def comments(file: File) -> Counter[bytes]:
+    """All comments of a file. Raises Unreadable."""
+    try:
+        tokens = list(tokenize.generate_tokens(map(bytes.decode, split_lines(file.content)).__next__))
+    except (tokenize.TokenError, SyntaxError):
+        raise Unreadable from None
+    return Counter(token.string.rstrip().encode() for token in tokens if token.type == tokenize.COMMENT)
+
+
+def _text(start: int, stop: int, tokens: Sequence[_Token]) -> Text:
+    loud = [token for token in tokens if not token.is_silent]
+    return Text(start, stop, _words(tokens), loud[0].start if loud else start, loud[-1].stop if loud else start)
 
 
 def _words(tokens: Sequence[_Token]) -> str:

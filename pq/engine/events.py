@@ -73,6 +73,7 @@ class Unfit:
     failed: Failed | None = None
     release: str | None = None
     lost: tuple[Lost, ...] = ()
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from pq.core import paths
 from pq.core.ledger import Outcome
 from pq.core.patch import Patch
 from pq.core.placement import Reason
@@ -18,8 +19,9 @@ from pq.engine.carry import Conflict, Layer
 from pq.engine.lost import Lost, Trees, lost
 from pq.engine.onto import Release, change_of, onto, touched
 from pq.engine.workspace import Workspace
-from pq.errors import NothingToDo
+from pq.errors import NothingToDo, PqError
 from pq.repo.objects import Node
+from pq.upstream import versions
 
 _ALONE = 4
 """So many patches on so many releases, multiplied, are not worth a second process."""
@@ -67,7 +69,8 @@ def forecast(workspace: Workspace, given: Sequence[str]) -> Forecast:
     Raises NothingToDo where there is no such release or no patch, PqError where a patch does not belong on its own release.
     """
     pin = workspace.pin.release
-    names = tuple(releases.name_of(workspace, each) for each in given) or releases.fetched_since(workspace, pin)
+    given = [releases.name_of(workspace, each) for each in given]
+    names = versions.ordered(given) or tuple(dict.fromkeys(given)) or releases.fetched_since(workspace, pin)
     if not names:
         raise NothingToDo(f"No release behind {pin} is fetched", hint=f"pq fetch --all-since {pin}")
     layers = rebase.standing(workspace)
@@ -79,7 +82,7 @@ def forecast(workspace: Workspace, given: Sequence[str]) -> Forecast:
     trees = {name: workspace.checkout.read_commit(commit).tree for name, commit in commits.items() if commit is not None}
     missing = [name for name in names if name not in trees]
     if missing:
-        raise NothingToDo(f"Release {missing[0]} is not fetched", hint=f"pq fetch {missing[0]}")
+        raise PqError(f"Release {missing[0]} is not fetched", hint=f"pq fetch {missing[0]}")
     seer = _Seer(workspace, layers, tuple(change_of(workspace, layer) for layer in layers), tuple(trees.items()))
     found = {(cell.patch, cell.release): cell for cell in seer.cells(names)}
     patches = tuple(layer.entry.name for layer in layers)
@@ -142,14 +145,19 @@ class _Seer:
             self._releases[name] = Release(objects, pin, ground, touched(self.changes))
         release = self._releases[name]
         for number in group:
-            paths = sorted(touched([self.changes[number]]))
-            files = [(path, objects.node(ground, path), release.renamed(path)) for path in paths]
-            key = (number, *((*file, file[2] and objects.node(ground, file[2])) for file in files))
+            key = (number, *self._ground(number, release, ground))
             if key not in self._seen:
                 self._seen[key] = self._cell(number, release, name, ground)
             cell, changes = self._seen[key]
             ground = objects.edit(ground, dict(changes))
             yield replace(cell, release=name)
+
+    def _ground(self, number: int, release: Release, tree: str) -> Iterator[object]:
+        """All that a patch finds in a tree: what stands at its paths, old and new, and above them."""
+        named = {path for file in self.changes[number].files for path in (file.old_path, file.new_path) if path is not None}
+        for path in sorted(named | {now for path in named if (now := release.renamed(path)) is not None}):
+            objects = self.workspace.checkout.objects
+            yield path, objects.node(tree, path), tuple(objects.file(tree, above) for above in paths.above(path))
 
     def _cell(self, number: int, release: Release, name: str, ground: str) -> tuple[Cell, Nodes]:
         objects, patch = self.workspace.checkout.objects, self.layers[number].entry.name

@@ -59,6 +59,11 @@ def undo(workspace: Workspace, tell: Tell) -> None:
         operation, checkout = logged.operation, workspace.checkout
         _require_at(workspace, operation.after)
         here, there = workspace.queue.series_name, _series(workspace, operation.before)
+        if here != there and checkout.ref(OPERATIONS + there) != logged.previous:
+            raise NotClean(
+                f"Series {there} was worked on since {here} was made of it",
+                hint=f"set [upstream] series in pq.toml to {there} and pq setup goes there; series {here} stays then",
+            )
         undone = checkout.ref(UNDONE + here)
         branch, head = _branches(workspace, operation.after, operation.before, leaves=here != there)
         refs = (

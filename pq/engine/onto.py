@@ -59,8 +59,8 @@ def touched(changes: Iterable[Patch]) -> frozenset[str]:
 def onto(release: Release, name: str, layer: Layer, change: Patch, ground: str) -> Carried | Conflict:
     """A patch that stands between two trees, and changes this, on another tree. What is there already is left out."""
     objects = release.objects
-    if layer.before == ground:
-        return Carried(layer.tree, Outcome.IDENTICAL)
+    if layer.before in (ground, layer.tree):  # there is no diff in it, perhaps
+        return Carried(layer.tree if layer.before == ground else ground, Outcome.IDENTICAL)
     change, renamed = _followed(release, change, ground)
     there: list[str] = []
     applied = _apply(objects, change, layer.before, ground, renamed)

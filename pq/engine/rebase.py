@@ -6,6 +6,7 @@ new series and its patches are written, pq.toml names it, and the checkout stand
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ from pq.errors import NothingToDo, PqError
 from pq.queue import FILE, Queue, require_name
 from pq.repo.commits import Commit
 from pq.upstream import versions
+
+_CANDIDATE = "candidate-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,10 @@ def rebase(
     check: bool,
     dry_run: bool,
     skipped: Mapping[str, str],
+    ask_again: bool = False,
 ) -> Ending | Halt:
-    """Carry the series through these releases. `skipped` are patches that are left out, each with the reason.
+    """Carry the series through these releases. `skipped` are patches that are left out, each with the reason; `ask_again`: what was
+    settled before is not taken.
 
     Raises PqError where there is such a series already, NothingToDo where the series is made for that release.
     """
@@ -89,11 +94,11 @@ def rebase(
     for release in through:
         commit = releases.obtain(workspace, release, tell).commit
         ground = workspace.checkout.read_commit(commit).tree
-        found = _carried(workspace, tree, moved, ground, skipped, name)
+        found = _carried(workspace, tree, moved, ground, skipped, name, ask_again=ask_again)
         if isinstance(found, Conflict):
             missing = _lost(workspace, found, release)
             if dry_run:
-                tell(events.Unfit(found.patch, found.failed, release, missing))
+                tell(events.Unfit(found.patch, found.failed, release, missing, dry_run=True))
                 return Ending.CONFLICT
             return Halt(0, found, elsewhere=Elsewhere(name, release, commit, missing))
         moved, tree = found, ground
@@ -109,17 +114,29 @@ def _require_new(workspace: Workspace, name: str) -> None:
     queue = workspace.queue
     if name == workspace.pin.release and workspace.pin_commit == workspace.checkout.release(name):
         raise NothingToDo(f"Series {queue.series_name} is made for {name} already")
-    for place in (queue.root / "series" / name, queue.patches / name):
-        if place.is_file() or any(place.rglob("*")):
-            raise PqError(
-                f"{queue.relative(place)} exists already",
-                hint=f"set [upstream] series in pq.toml to {name} and pq setup goes there; or remove it, to rebase anew",
-            )
+    if (queue.root / "series" / name).exists():
+        raise PqError(
+            f"series/{name} exists already",
+            hint=f"set [upstream] series in pq.toml to {name} and pq setup goes there; or remove it and patches/{name}, to rebase anew",
+        )
+    if (queue.patches / name).is_file() or any((queue.patches / name).rglob("*")):
+        raise PqError(f"patches/{name} exists already, and there is no series/{name}", hint="move it away, to rebase anew")
+    _require_apart(workspace, name)
     if workspace.resumed is None and workspace.checkout.branch(name) is not None:
         raise PqError(
             f"Branch pq/{name} exists already, and there is no series {name}",
             hint=f"git -C {workspace.checkout.root} branch -D pq/{name} drops it",
         )
+
+
+def _require_apart(workspace: Workspace, name: str) -> None:
+    """Raise PqError where two patches would be called the same."""
+    named: dict[str, str] = {}
+    for old in workspace.series.names:
+        new = new_name(old, workspace.queue.series_name, name)
+        if new in named:
+            raise PqError(f"Patches {named[new]} and {old} would both be {new}", hint="pq rename gives one of them another name")
+        named[new] = old
 
 
 def _is_managed(workspace: Workspace) -> bool:
@@ -152,7 +169,14 @@ def _built(workspace: Workspace, parent: Commit, entries: Sequence[Entry]) -> tu
 
 
 def _carried(
-    workspace: Workspace, origin: str, moved: Sequence[_Moved], ground: str, skipped: Mapping[str, str], series: str
+    workspace: Workspace,
+    origin: str,
+    moved: Sequence[_Moved],
+    ground: str,
+    skipped: Mapping[str, str],
+    series: str,
+    *,
+    ask_again: bool,
 ) -> Sequence[_Moved] | Conflict:
     """All patches, from the tree of one release, on that of the next one, or the first conflict."""
     found: list[_Moved] = []
@@ -168,10 +192,10 @@ def _carried(
             continue
         settled = known.get((layer.before, layer.tree, ground))
         carried = (
-            _settled(settled, ground)
-            if settled is not None
-            else remembered.carried(workspace, onto(release, line.patch, layer, changes[line.patch], ground))
+            _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, changes[line.patch], ground)
         )
+        if isinstance(carried, Conflict) and not ask_again:
+            carried = remembered.carried(workspace, carried)
         if isinstance(carried, Conflict):
             return replace(carried, below=tuple(one.layer for one in found if one.stays))
         found.append(_moved(workspace, each, carried, ground, series))
@@ -263,7 +287,9 @@ def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run
 def _judge(workspace: Workspace, new: _New, candidates: Sequence[Candidate], tell: Tell) -> events.Rejected | None:
     """Ask the gate about a series that the queue does not have yet."""
     build_environment(workspace.queue, Pin(new.series), lambda text: tell(events.Progress(text)))
-    with tempfile.TemporaryDirectory(prefix="candidate-", dir=workspace.checkout.folder) as folder:
+    for left in workspace.checkout.folder.glob(f"{_CANDIDATE}*"):  # by a command that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_CANDIDATE, dir=workspace.checkout.folder) as folder:
         for path, content in new.files.items():
             place = Path(folder, path)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -42,23 +42,27 @@ class Remembered:
         for path in marked.marked:
             node = objects.node(marked.tree, path)
             assert node is not None
-            lines = resolutions.settled(split_lines(objects.read(node[1])), conflicts.labels(conflict.patch), self._answer)
+            name, labels = conflict.renamed.get(path, path), conflicts.labels(conflict.patch)
+            lines = resolutions.settled(split_lines(objects.read(node[1])), name, labels, self._answer)
             if lines is None:
                 return None
             changes[path] = (node[0], objects.write("blob", b"".join(lines)))
         tree = objects.edit(marked.tree, changes)
-        outcome = Outcome.REMEMBERED if tree != conflict.ground else Outcome.SKIPPED
-        return Carried(tree, outcome, "" if tree != conflict.ground else "nothing was left of it, as before", conflict.renamed)
+        if tree == conflict.ground:
+            return None  # that a patch is left out is decided each time
+        return Carried(tree, Outcome.REMEMBERED, f"{', '.join(sorted(marked.marked))} as in patches/{FOLDER}", conflict.renamed)
 
     def learn(self, stop: Stop, answer: str) -> None:
         """Keep what the user made of the conflicts of a stop, at once and for good."""
         objects = self.workspace.checkout.objects
+        if answer == stop.carried[2]:
+            return
         for path, laid in stop.files.items():
             now = objects.node(answer, path)
             if laid is None or now is None:
                 continue
             marked, made = (split_lines(objects.read(node[1])) for node in (laid, now))
-            for found in resolutions.learned(marked, made, conflicts.labels(stop.patch)):
+            for found in resolutions.learned(marked, made, stop.renamed.get(path, path), conflicts.labels(stop.patch)):
                 place = self.folder / found.key
                 place.parent.mkdir(parents=True, exist_ok=True)
                 if not place.is_file() or place.read_bytes() != resolutions.render(found):

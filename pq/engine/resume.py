@@ -33,28 +33,32 @@ class _Here:
     answer: str
 
 
-def resume(workspace: Workspace, tell: Tell, *, allow_empty: bool, leave_out: str | None = None) -> Outcome:
-    """Go on with the command that waits, or (`leave_out` says why) without the patch. Raises NothingToDo where there is none."""
+def resume(
+    workspace: Workspace, tell: Tell, *, allow_empty: bool, leave_out: str | None = None, unchecked: bool = False
+) -> Outcome:
+    """Go on with the command that waits, or (`leave_out` says why) without the patch, or without asking the gate.
+
+    Raises NothingToDo where there is none.
+    """
     with workspace.locked(tell, stopped=True):
         found = _require_stop(workspace)
         if found.answer is None:
             waiting = _waiting(workspace, found)
             here = _look(waiting, found)
             _require_above(waiting, found.laid.head, "since the conflict")
-            if leave_out is not None:
-                found = _without(found, leave_out)
-            elif still := _open(waiting, found, here, allow_empty=allow_empty):
+            if leave_out is None and (still := _open(waiting, found, here, allow_empty=allow_empty)):
                 tell(still)
                 return Outcome.CONFLICT
-            else:
-                found = replace(found, answer=here.answer)
-                if found.laid.series is not None:
-                    Remembered(workspace).learn(found, here.answer)
+            found = replace(found, answer=here.answer)
+            if leave_out is None and found.laid.series is not None:
+                Remembered(workspace).learn(found, here.answer)
             history.step(workspace, here.now, here.began, found)
         else:  # it was interrupted between the conflict and its end
             _require_above(workspace, found.before.head, "since the conflict was settled", exactly=True)
+        going = found if leave_out is None else _without(found, leave_out)
+        going = going if not unchecked else _unchecked(going)
         try:
-            return stop.run(replace(workspace, title=found.call.title, resumed=found), found.call, tell)
+            return stop.run(replace(workspace, title=found.call.title, resumed=going), going.call, tell)
         finally:
             if workspace.stop == found:
                 _wait_again(workspace, found, tell)
@@ -67,6 +71,13 @@ def _without(found: Stop, reason: str) -> Stop:
         raise PqError(f"pq {found.call.title} can't leave a patch out", hint=events.GO_ON)
     arguments = {**found.call.arguments, "skipped": {**skipped, found.patch: reason}}
     return replace(found, call=replace(found.call, arguments=arguments), answer=found.carried[2])
+
+
+def _unchecked(found: Stop) -> Stop:
+    """The stop of a command that is not to ask the gate. Raises PqError for one that can't be told so."""
+    if "check" not in found.call.arguments:
+        raise PqError(f"pq {found.call.title} asks the checks always", hint=events.GO_ON)
+    return replace(found, call=replace(found.call, arguments={**found.call.arguments, "check": False}))
 
 
 def abort(workspace: Workspace, tell: Tell) -> None:
@@ -90,7 +101,13 @@ def _require_stop(workspace: Workspace) -> Stop:
 
 def _waiting(workspace: Workspace, found: Stop) -> Workspace:
     """The workspace as it is in the stop, which may be on the branch of the series that the command makes."""
-    return workspace.variant(at=workspace.checkout.head(found.laid.series or workspace.queue.series_name))
+    checkout, series = workspace.checkout, found.laid.series or workspace.queue.series_name
+    if checkout.branch(series) is None:
+        raise NotClean(
+            f"Branch pq/{series}, on which the conflict waits, is gone",
+            hint=f"git -C {checkout.root} switch -C pq/{series} {found.laid.head[:12]} puts it back",
+        )
+    return workspace.variant(at=checkout.head(series))
 
 
 def _require_above(workspace: Workspace, head: str, since: str, *, exactly: bool = False) -> None:
@@ -128,7 +145,7 @@ def _look(workspace: Workspace, found: Stop) -> _Here:
         kind: worktree.edited(sorted(paths))
         for kind, paths in (("answers", answers), ("own", own), ("others", committed - answers - own))
     }
-    as_laid = {path: (objects.node(found.laid.files, path), objects.node(head.tree, path)) for path in own}
+    as_laid = {path: (objects.file(found.laid.files, path), objects.file(head.tree, path)) for path in own}
     changed = {path for path, node in now["own"].items() if node not in as_laid[path]} | (committed & own)
     changed |= {path for path in now["others"] if any(_is_above(path, each) or _is_above(each, path) for each in own | answers)}
     if changed:

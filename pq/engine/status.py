@@ -30,12 +30,16 @@ class PatchState:
 
 @dataclass(frozen=True, slots=True)
 class StoppedAt:
-    """A command that waits at a conflict of a patch (None: of the edits), in these files; `settled`: but for its end it is over."""
+    """A command that waits at a conflict of a patch (None: of the edits), in these files; `settled`: but for its end it is over.
+
+    `towards` is the series that it makes, if it makes one.
+    """
 
     command: str
     patch: str | None
     files: tuple[str, ...]
     settled: bool
+    towards: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,9 @@ def read(workspace: Workspace) -> Status:
         missing=missing,
         unlisted=queue.unlisted(),
         disorder=_disorder(workspace) if stop is None else None,
-        stopped=StoppedAt(stop.call.title, stop.patch, tuple(stop.files), stop.answer is not None) if stop is not None else None,
+        stopped=StoppedAt(stop.call.title, stop.patch, tuple(stop.files), stop.answer is not None, stop.laid.series)
+        if stop is not None
+        else None,
         ledger=ledger.read(workspace.series),
     )
 

@@ -109,7 +109,9 @@ def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
     files = {path: objects.node(marked.tree, path) for path in marked.files}
     carried = (conflict.before, conflict.tree, conflict.ground)
     known = workspace.resumed.known if workspace.resumed is not None else {}
-    history.step(workspace, before, laid, Stop(call, known, conflict.patch, carried, files, before, laid))
+    history.step(
+        workspace, before, laid, Stop(call, known, conflict.patch, carried, files, before, laid, renamed=conflict.renamed)
+    )
     if elsewhere is None:
         below = workspace.stack.applied[: halt.number] if halt.number else ()
         workspace.remember(head.oid, [*below, *(layer.entry.name for layer in conflict.below)])

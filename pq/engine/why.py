@@ -49,6 +49,11 @@ class Why:
     lines: tuple[Lost, ...]
     touched: tuple[Touched, ...]
 
+    @property
+    def is_conflict(self) -> bool:
+        """Whether somebody has to look at it."""
+        return self.outcome in (Outcome.CONFLICT, Outcome.CHANGED)
+
 
 def why(workspace: Workspace, patch: str, given: str) -> Why:
     """Look at one patch. Raises NothingToDo where the release is not fetched, PqError where there is no such patch."""
@@ -59,31 +64,35 @@ def why(workspace: Workspace, patch: str, given: str) -> Why:
     checkout = workspace.checkout
     wanted = workspace.series.find(patch)
     layers = rebase.standing(workspace)
-    layer = next((each for each in layers if each.entry.name == wanted), None)
-    if layer is None:
+    number = next((number for number, each in enumerate(layers) if each.entry.name == wanted), None)
+    if number is None:
         raise NothingToDo(f"Patch {wanted} is held back by its guards")
     names = (workspace.pin.release, *(versions.between(checkout.release_names(), workspace.pin.release, name) or (name,)))
     commits = [(each, found) for each in names if (found := checkout.release(each)) is not None]
     trees = [(each, checkout.read_commit(found).tree) for each, found in commits]
-    return _Looking(workspace, layer, change_of(workspace, layer), trees).why()
+    return _Looking(workspace, layers[: number + 1], change_of(workspace, layers[number]), trees).why()
 
 
 @dataclass(frozen=True)
 class _Looking:
-    """One patch, and the trees of the releases from the pin on."""
+    """A patch, which is the last of these, and the trees of the releases from the pin on."""
 
     workspace: Workspace
-    layer: Layer
+    layers: Sequence[Layer]
     change: Patch
     trees: Trees
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def why(self) -> Why:
         """All there is to say."""
-        objects, name = self.workspace.checkout.objects, self.layer.entry.name
-        (_, pin), (last, tree) = self.trees[0], self.trees[-1]
-        release = Release(objects, pin, tree, touched([self.change]))
-        found = remembered.carried(self.workspace, onto(release, name, self.layer, self.change, tree))
+        objects, name = self.workspace.checkout.objects, self.layers[-1].entry.name
+        (_, pin), (last, ground) = self.trees[0], self.trees[-1]
+        changes = [change_of(self.workspace, layer) for layer in self.layers]
+        release = Release(objects, pin, ground, touched(changes))
+        for layer, change in zip(self.layers[:-1], changes, strict=False):
+            below = remembered.carried(self.workspace, onto(release, layer.entry.name, layer, change, ground))
+            ground = ground if isinstance(below, Conflict) else below.tree
+        found = remembered.carried(self.workspace, onto(release, name, self.layers[-1], self.change, ground))
         outcome, note = (Outcome.CONFLICT, "") if isinstance(found, Conflict) else (found.outcome, found.note)
         failed = found.failed if isinstance(found, Conflict) else None
         gone = lost(objects, failed, self.trees[1:], found.renamed, search=True) if failed is not None else ()
@@ -93,7 +102,7 @@ class _Looking:
         objects = self.workspace.checkout.objects
         for file in self.change.files:
             path = file.old_path
-            base = GitTree(objects, self.layer.before).get(path) if path is not None else None
+            base = GitTree(objects, self.layers[-1].before).get(path) if path is not None else None
             if path is None or base is None or not path.endswith(".py"):
                 continue
             for inside in _scopes(file, split_lines(base.content)):

@@ -103,6 +103,11 @@ class Objects:
             node = self.tree(node[1]).get(part)
         return node
 
+    def file(self, tree: str, path: str) -> Node | None:
+        """The file that stands at a path of a tree; a folder is none."""
+        node = self.node(tree, path)
+        return None if node is None or node[0] == FOLDER else node
+
     def edit(self, tree: str, changes: dict[str, Node | None]) -> str:
         """The tree with these paths set, or taken out where None. Folders that get empty go."""
         return self._edit(tree, {tuple(path.split("/")): node for path, node in changes.items()}) or self.write("tree", b"")

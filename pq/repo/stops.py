@@ -8,14 +8,14 @@ It is a commit under `refs/pq/stopped/<series>`, whose parents are the commits t
      "patch": <that does not fit; null: the edits>, "carried": [<tree before>, <tree>, <ground>],
      "files": {<path with a conflict>: [<mode>, <id>] or null},
      "before": [<commit>, <tree of the files>, <series or null>], "laid": [<the same>], "answer": <tree> or null,
-     "decided": [<path that was settled as "files" has it>, …]}
+     "decided": [<path that was settled as "files" has it>, …], "renamed": {<path>: <path where the patch was made>}}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pq.core.patch import REGULAR
 from pq.repo import commits
@@ -44,7 +44,7 @@ class Stop:
 
     `files` are those with a conflict, as they were laid. `before` is where the command began, `laid` what it waits in. `answer` is the
     tree that the user made of the conflict; while there is one, the checkout is as before the command. `decided` are files of
-    which somebody has said that they are to be as they are laid.
+    which somebody has said that they are to be as they are laid. `renamed` says what files were called where the patch was made.
     """
 
     call: Call
@@ -56,6 +56,7 @@ class Stop:
     laid: State
     answer: str | None = None
     decided: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def known(self) -> Mapping[Carried, str]:
@@ -77,6 +78,7 @@ def write(objects: Objects, stop: Stop) -> str:
         "laid": [stop.laid.head, stop.laid.files, stop.laid.series],
         "answer": stop.answer,
         "decided": sorted(stop.decided),
+        "renamed": dict(stop.renamed),
     }
     trees = {tree for carried, settled in stop.known.items() for tree in (*carried, settled)}
     trees |= {*stop.carried, stop.before.files, stop.laid.files}
@@ -103,6 +105,7 @@ def read(objects: Objects, oid: str) -> Stop:
         _state(*said["laid"]),
         said["answer"],
         frozenset(said["decided"]),
+        said.get("renamed", {}),
     )
 
 

@@ -38,12 +38,28 @@ class Open:
 class Child(Plain): pass
 
 
+@dataclass
+class Late:
+    kind: "list[ClassVariant]" = None
+    made: object = field(default_factory=lambda: dict(init=False))
+
+
+class Meta(type): pass
+
+
+class Made(metaclass=Meta): pass
+
+
+class Single(Made):
+    def __init__(self, a): pass
+
+
 def takes(a, b=1): pass
 
 
 def takes_all(a, **more): pass
 """
-BEFORE = b"from pkg import Input as Renamed\nfrom pkg.there import Child, Input, Open, Plain, takes, takes_all\n\n\ndef use(x):\n    pass\n"
+BEFORE = b"from pkg import Input as Renamed\nfrom pkg.there import Child, Input, Late, Open, Plain, Single, takes, takes_all\n\n\ndef use(x):\n    pass\n"
 REFUSED = {
     "a field that has another name now": ("Input(verified=x)", "Input takes no verified"),
     "through a package, under another name": ("Renamed(verified=x)", "Renamed takes no verified"),
@@ -62,6 +78,12 @@ FINE = {
     "a class that inherits its __init__": "Child(c=1)",
     "a name that is something else here": "[takes for takes in (use,)], x(c=1)",
     "an attribute": "x.takes(c=1)",
+    "a name of a comprehension": "[takes(c=1) for takes in x]",
+    "a parameter of a lambda": "(lambda takes: takes(c=1))(x)",
+    "a name that is given here": "(takes := x) and takes(c=1)",
+    "a field whose type is called nearly so": "Late(kind=1)",
+    "a field whose default says init": "Late(made=1)",
+    "a class that another one makes": "Single(c=1)",
 }
 
 

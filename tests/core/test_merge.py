@@ -169,23 +169,3 @@ def test_the_last_line_may_lack_its_newline(ours: bytes) -> None:
     found = merge(split_lines(b"a\nb"), split_lines(ours), [Edit(0, 1, (b"A\n",), 1)])
 
     assert isinstance(found, Merged) == (ours == b"a\nb")
-
-
-def test_a_line_below_others_that_were_aligned_is_a_conflict() -> None:
-    """It has to be aligned, too, and nothing says how."""
-    base = split_lines(b"one \\\ntwo \\\nthree\n")
-    ours = split_lines(b"one   \\\ntwo   \\\nthree\n")
-
-    assert isinstance(merge(base, ours, [Edit(2, 3, (b"three \\\n", b"four\n"), 1)]), tuple)
-
-
-def test_lines_that_were_edited_one_below_the_other_are_no_conflict() -> None:
-    """Each stands where it did; lines that went where others came may have been moved apart."""
-    base = split_lines(b"#if defined(LINUX)\n/* Linux 3.4.17 and later */\nx\n")
-    ours = split_lines(b"#if defined(LINUX)\n/* Linux 3.17 and later */\n/* or not */\nx\n")
-    edit = Edit(0, 1, (b"#if defined(LINUX) && !defined(ANDROID)\n",), 1)
-
-    found = merge(base, ours, [edit])
-
-    assert isinstance(found, Merged)
-    assert b"".join(found.lines) == b"#if defined(LINUX) && !defined(ANDROID)\n/* Linux 3.17 and later */\n/* or not */\nx\n"

@@ -51,7 +51,17 @@ CARRIED: dict[str, Case] = {
     "a statement that upstream has only written anew": (
         ("from lib import (\n    alpha,\n    beta,\n)\n", "from lib import alpha, beta\n"),
         ("    beta,\n", "    beta,\n    mine,\n"),
-        "from lib import (\n    alpha,\n    beta,\n    mine,\n)\n",
+        "from lib import alpha, beta, mine\n",
+    ),
+    "an entry that stood in one line with the others": (
+        ('        register("a", a)\n', '        register(\n            "a",\n            a,  # why\n        )\n'),
+        ('register("a", a)', 'register("a", a, mine=1)'),
+        '        register(\n            "a",\n            a,  # why\n            mine=1,\n        )\n',
+    ),
+    "words of a statement whose comment upstream changed": (
+        ("        check(x)\n", "        check(x)  # upstream's\n"),
+        ("        check(x)\n", "        check(x, 1)\n"),
+        "        check(x, 1)  # upstream's\n",
     ),
     "parameters": (
         ("a, b=1)", "a, b=1, ours=2)"),
@@ -81,7 +91,7 @@ CARRIED: dict[str, Case] = {
     "behind a call that a formatter has written anew": (
         ("        x = go(\n            a,\n            b=b,\n        )\n", "        x = go(a, b=b)\n"),
         ("            b=b,\n        )\n", "            b=b,\n            mine=1,\n        )\n"),
-        "        x = go(\n            a,\n            b=b,\n            mine=1,\n        )\n",
+        "        x = go(a, b=b, mine=1)\n",
     ),
     "in front of what is in an if now": (
         ("        check(x)\n", "        # only then\n        if a:\n            check(x)\n"),
@@ -127,6 +137,36 @@ UNSURE: dict[str, tuple[tuple[str, str], tuple[str, str], str]] = {
         ("        check(x)\n        return x\n", "        give(x)\n"),
         ("        check(x)\n", "        check(x)\n        mine(x)\n"),
         "between two others that were changed",
+    ),
+    "behind what leaves the block": (
+        ("        check(x)\n        return x\n", "        return check(x)\n"),
+        ("        check(x)\n        return x\n", "        check(x)\n        return x\n        mine(x)\n"),
+        "between two others that were changed",
+    ),
+    "behind what is in a loop now": (
+        ("        check(x)\n        return x\n", "        while x:\n            check(x)\n            give(x)\n"),
+        ("        check(x)\n", "        check(x)\n        mine(x)\n"),
+        "between two others that were changed",
+    ),
+    "calls that do something": (
+        ("        check(x)\n", "        check(x)\n        x.close(1)\n"),
+        ("        check(x)\n", "        check(x)\n        x.send(2)\n"),
+        "the order may matter",
+    ),
+    "a field without a default behind one with": (
+        ("    two: int = 2\n", "    two: int = 2\n    ours: int = 3\n"),
+        ("    two: int = 2\n", "    two: int = 2\n    mine: int\n"),
+        "the order may matter",
+    ),
+    "two imports of one name": (
+        ("import os\n", "import os\nfrom one import load\n"),
+        ("import os\n", "import os\nfrom other import load\n"),
+        "the order may matter",
+    ),
+    "a comment of the patch": (
+        ("        x = go(\n            a,\n            b=b,\n        )\n", "        x = go(a, b=b)\n"),
+        ("            a,\n            b=b,\n", "            a,  # first\n            b=b,\n            mine=1,\n"),
+        "a comment would be lost",
     ),
     "a file that does not parse": (("import os", "import os (:"), ("import os", "import os, sys"), "can't be taken apart"),
 }
@@ -223,4 +263,4 @@ def test_each_definition_is_that_of_the_side_that_changed_it(seed: int) -> None:
         return
     for name in names:
         changed = mine if mine[name] != parts[name] else upstream
-        assert changed[name].strip() in merged, name
+        assert merged.count(changed[name].strip()) == 1 if changed[name] else f"def {name}(" not in merged, name

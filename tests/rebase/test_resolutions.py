@@ -35,8 +35,8 @@ def test_it_is_made_again_and_said(settled: World, release: str) -> None:
     done = settled.pq("rebase", release)
 
     assert done.code == 0, done.err
-    assert "b.patch: resolved as before\n" in done.out
-    assert outcomes(settled, release)["b.patch"] == "resolved as before"
+    assert "b.patch: resolved as before (f.txt as in patches/.resolutions)\n" in done.out
+    assert outcomes(settled, release)["b.patch"] == "resolved as before; f.txt as in patches/.resolutions"
     assert (settled.checkout / "f.txt").read_text().splitlines()[10] == "b ten"
 
 
@@ -49,7 +49,7 @@ def test_forecast_knows_it(settled: World) -> None:
 def test_it_can_be_read_in_a_review(settled: World) -> None:
     (place,) = _folder(settled).iterdir()
 
-    assert place.read_text() == "pq-resolution 1 1 1 1\n<<<<<<<\nten\n|||||||\nline 10\n=======\nb 10\n>>>>>>>\nb ten\n"
+    assert place.read_text() == "pq-resolution 1 1 1 1 f.txt\n<<<<<<<\nten\n|||||||\nline 10\n=======\nb 10\n>>>>>>>\nb ten\n"
     assert settled.pq("status").out.count("In no series") == 0
 
 
@@ -64,15 +64,47 @@ def test_it_is_kept_before_anything_else_is_done(clashing: World) -> None:
     assert len(list(_folder(clashing).iterdir())) == 1
 
 
-def test_another_queue_takes_it_from_the_folder(settled: World, clashing: World, tmp_path: Path) -> None:
-    shutil.copytree(_folder(settled), tmp_path / "shared")
-    shutil.rmtree(_folder(settled))
-    assert settled.pq("rebase", "v2").code == 3
-    assert settled.pq("abort").code == 0
+def test_another_queue_takes_it_from_the_folder(settled: World, tmp_path: Path) -> None:
+    """The folder is all there is to it: a colleague's queue, whose checkout never saw the conflict."""
+    other = World(tmp_path)
+    shutil.copytree(settled.upstream, other.upstream)
+    other.init()
+    for name in ("a.patch", "b.patch", "c.patch"):
+        other.add(name, (settled.queue / "patches" / name).read_bytes())
+    assert other.pq("rebase", "v2").code == 3
+    assert other.pq("abort").code == 0
 
-    shutil.copytree(tmp_path / "shared", _folder(clashing))
+    shutil.copytree(_folder(settled), _folder(other))
 
-    assert clashing.pq("rebase", "v2").code == 0
+    assert other.pq("rebase", "v2").code == 0
+
+
+def test_it_is_not_taken_where_it_is_to_be_asked_again(settled: World) -> None:
+    assert settled.pq("rebase", "v2", "--ask-again").code == 3
+    settle(settled, "b ten, again\n")
+    assert settled.pq("continue").code == 0
+    assert settled.pq("undo").code == 0
+
+    assert settled.pq("rebase", "v2").code == 0
+    assert (settled.checkout / "f.txt").read_text().splitlines()[10] == "b ten, again"
+
+
+def test_that_nothing_was_left_of_a_patch_is_not_remembered(clashing: World) -> None:
+    assert clashing.pq("rebase", "v2").code == 3
+    settle(clashing, "ten\n")
+    assert clashing.pq("continue", "--allow-empty").code == 0
+    assert clashing.pq("undo").code == 0
+
+    assert clashing.pq("forecast").code == 3
+    assert clashing.pq("rebase", "v2").code == 3
+
+
+def test_another_file_is_another_conflict(settled: World) -> None:
+    (place,) = _folder(settled).iterdir()
+    found = resolutions.read(place.read_bytes())
+    assert found is not None
+
+    assert resolutions.key(found.sides, "f.txt") == place.name != resolutions.key(found.sides, "g.txt")
 
 
 @pytest.mark.parametrize("broken", [b"", b"pq-resolution 1 1 1 1\n", b"pq-resolution x\n", b"pq-resolution 9 9 9 9\n<<<<<<<\n"])
@@ -92,7 +124,7 @@ def test_one_that_was_renamed_is_none(settled: World) -> None:
 
 
 LABELS = Labels(b"ours", b"base", b"theirs")
-MARKED = b"a\n<<<<<<< ours\nx\n||||||| base\ny\n=======\nz\n>>>>>>> theirs\nb\n<<<<<<< ours\n||||||| base\n=======\nq\n>>>>>>> theirs\nc\n"
+MARKED = b"a\n<<<<<<< ours\nx\n||||||| base\ny\n=======\nz\n>>>>>>> theirs\nb\n<<<<<<< ours\nw\n||||||| base\n=======\nq\n>>>>>>> theirs\nc\n"
 ANSWERS = {
     "both": (b"a\nX\nb\nQ\nc\n", [b"X\n", b"Q\n"]),
     "nothing is left": (b"a\nb\nc\n", [b"", b""]),
@@ -106,12 +138,12 @@ ANSWERS = {
 def test_what_was_put_in_the_place_of_each_conflict(name: str) -> None:
     answer, wanted = ANSWERS[name]
 
-    found = resolutions.learned(split_lines(MARKED), split_lines(answer), LABELS)
+    found = resolutions.learned(split_lines(MARKED), split_lines(answer), "a file", LABELS)
 
     assert [b"".join(each.answer) for each in found] == wanted
     known = {each.key: each.answer for each in found}
     if found:
-        settled_again = resolutions.settled(split_lines(MARKED), LABELS, known.get)
+        settled_again = resolutions.settled(split_lines(MARKED), "a file", LABELS, known.get)
         assert settled_again is not None
         assert b"".join(settled_again) == answer
     for each in found:
@@ -122,4 +154,4 @@ def test_three_texts_have_one_name() -> None:
     """However lines are parted between them."""
     sides = [Sides((b"a\n",), (b"b\n",), ()), Sides((b"a\n", b"b\n"), (), ()), Sides((), (b"a\n", b"b\n"), ())]
 
-    assert len({Resolution(each, ()).key for each in sides}) == 3
+    assert len({Resolution("f", each, ()).key for each in sides}) == 3
