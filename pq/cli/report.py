@@ -293,7 +293,7 @@ def _stopped(stopped: events.Stopped) -> list[str]:
 
 
 def _one_side(paths: Sequence[str]) -> list[str]:
-    said = "pq add, or git rm, says that it is to be so; git checkout --theirs puts the other side there"
+    said = "pq add, or git rm in the checkout, says that it is to be so; git checkout --ours or --theirs puts a side there that has one"
     return [f"  {path} holds one side of it: {said}" for path in paths]
 
 

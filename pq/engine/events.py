@@ -298,12 +298,12 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """A series was made of another one, with so many of its patches; `dry_run`: it would be."""
+    """A series was made of another one, with so many of `every` patch of it; `dry_run`: it would be."""
 
     old: str
     new: str
     patches: int
-    all: int
+    every: int
     dry_run: bool = False
 
 

@@ -217,3 +217,102 @@ def test_killed_anywhere_it_goes_on_or_back(clashing: World, command: str) -> No
         set_back(kept, clashing.queue)
 
     assert ends <= {"c.patch\n", "v2/c.patch\n"}
+
+
+def test_a_folder_in_the_place_of_a_file_is_no_edit(clashing: World) -> None:
+    """Upstream made a folder of a file that no patch is about: the stop can be left in every way."""
+    files = {"f.txt": b"ten\n".join((b"line 9\n", b"line 11\n")), "m.py": b"", "same.txt/inner": b"inner\n"}
+    clashing.release("v4", files)
+
+    for words in (("abort",), ("rebase", "--skip")):
+        assert clashing.pq("rebase", "v4", "--without", "a", "--without", "c").code == 3
+        left = clashing.pq(*words)
+        assert left.code == 0, left
+
+    stands_at(clashing, None)
+
+
+def test_a_branch_that_is_gone_can_be_put_back(clashing: World) -> None:
+    assert clashing.pq("rebase", "v2").code == 3
+    git(clashing.checkout, "switch", "-q", "-f", "pq/v1")
+    git(clashing.checkout, "branch", "-q", "-D", "pq/v2")
+
+    refused = clashing.pq("abort")
+    way = refused.err.splitlines()[1].removeprefix("hint: git ").removesuffix(" puts it back").split()
+
+    assert (refused.code, refused.err.splitlines()[0]) == (5, "pq: Branch pq/v2, on which the conflict waits, is gone")
+    git(clashing.root, *way)
+    assert clashing.pq("abort").code == 0
+    stands_at(clashing, "c.patch")
+
+
+def test_what_a_check_rejects_behind_a_conflict_can_go_on_unchecked(clashing: World) -> None:
+    (clashing.queue / "hooks" / "pre-apply").write_text(
+        "#!/bin/sh\nread patch _\nprintf 'reject\\t%s\\tno\\n' \"$patch\"\nexit 1\n"
+    )
+    assert clashing.pq("rebase", "v2").code == 3
+    settle(clashing, "b ten\n")
+    assert clashing.pq("continue").code == 4
+
+    done = clashing.pq("rebase", "--continue", "--no-check")
+
+    assert done.code == 0, done.err
+    assert "NOT CHECKED, as asked for: v2/a.patch" in done.err
+    stands_at(clashing, "v2/c.patch")
+
+
+def test_a_rejected_skip_keeps_what_was_settled(clashing: World) -> None:
+    (clashing.queue / "hooks" / "pre-apply").write_text(
+        "#!/bin/sh\nread patch _\nprintf 'reject\\t%s\\tno\\n' \"$patch\"\nexit 1\n"
+    )
+    assert clashing.pq("rebase", "v2").code == 3
+    settle(clashing, "b ten\n")
+
+    assert clashing.pq("rebase", "--skip").code == 4
+
+    assert (clashing.checkout / "f.txt").read_text().splitlines()[10] == "b ten"
+
+
+def test_left_out_after_a_settlement_that_was_killed(clashing: World) -> None:
+    assert clashing.pq("rebase", "v2").code == 3
+    settle(clashing, "b ten\n")
+    states = []
+    for _ in deaths(("continue",), clashing.queue, signal.SIGKILL, step=20):
+        states.append(clashing.pq("status").out)
+        if "it is settled" in states[-1]:
+            break
+    assert "it is settled" in states[-1]
+
+    done = clashing.pq("rebase", "--skip", "-m", "not wanted")
+
+    assert done.code == 0
+    assert outcomes(clashing, "v2")["b.patch"] == "left out; not wanted"
+
+
+def test_a_patch_that_deletes_what_upstream_changed_stops(moving: World) -> None:
+    assert moving.pq("new", "gone.patch").code == 0
+    (moving.checkout / "f.txt").unlink()
+    assert moving.pq("refresh").code == 0
+
+    stopped = moving.pq("rebase", "v2")
+
+    assert stopped.code == 3
+    assert "f.txt:1: these lines were changed since the patch was made\n" in stopped.err
+    assert moving.pq("rebase", "--skip", "-m", "kept").code == 0
+
+
+def test_a_conflict_that_no_file_can_show_can_be_gone_around(moving: World) -> None:
+    assert moving.pq("new", "inner.patch").code == 0
+    (moving.checkout / "acc.py").mkdir()
+    (moving.checkout / "acc.py" / "x.txt").write_text("x\n")
+    assert moving.pq("add", "acc.py/x.txt").code == 0
+    assert moving.pq("refresh").code == 0
+
+    refused = moving.pq("rebase", "v3")
+
+    assert (refused.code, refused.err.splitlines()[-1]) == (
+        3,
+        "hint: no file can show that; --without inner.patch leaves the patch out",
+    )
+    assert moving.pq("rebase", "v3", "--without", "inner", "-m", "acc.py is a file").code == 0
+    assert outcomes(moving, "v3")["inner.patch"] == "left out; acc.py is a file"

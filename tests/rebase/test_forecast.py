@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pq.cli.matrix import SIGNS
+from pq.core.ledger import Outcome
 from tests.conftest import World
 from tests.laws import nothing_changed
 from tests.rebase.conftest import make, outcomes
@@ -146,3 +148,16 @@ def test_what_can_t_be_is_said(clashing: World, name: str) -> None:
 
     assert (refused.code, refused.out) == (code, "")
     assert refused.err.startswith(said)
+
+
+def test_a_file_that_a_patch_creates_may_be_there_later(moving: World) -> None:
+    """What was found on one release is found again on the next one only where all that the patch looks at is the same."""
+    make(moving, "new.patch", "added.txt", "", "ours\n")
+    moving.release("v4", {"f.txt": b"", "added.txt": b"theirs\n"})
+    assert moving.pq("fetch", "v4").code == 0
+
+    assert moving.pq("forecast").out.splitlines()[1].split() == ["new.patch", "=", "=", "X"]
+
+
+def test_every_outcome_of_a_forecast_has_a_sign() -> None:
+    assert {outcome for outcome in Outcome if outcome not in SIGNS} == {Outcome.RESOLVED, Outcome.HELD}

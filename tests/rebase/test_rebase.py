@@ -258,3 +258,44 @@ def test_a_patch_that_does_not_fit_its_own_release_is_named(moving: World) -> No
             "hint: pq verify shows why; mend it, or take it out of the series\n"
         ),
     )
+
+
+def test_a_patch_without_a_diff_comes_along(moving: World) -> None:
+    assert moving.pq("new", "idea.patch").code == 0
+    make(moving, "a.patch", "f.txt", "line 40\n", "forty\n")
+
+    assert moving.pq("rebase", "v2").code == 0
+
+    assert outcomes(moving, "v2") == {"idea.patch": "identical", "a.patch": "moved"}
+    stands_at(moving, "v2/a.patch")
+
+
+def test_patches_that_would_be_called_the_same_are_named(moving: World) -> None:
+    make(moving, "a.patch", "f.txt", "line 40\n", "forty\n")
+    make(moving, "v1/a.patch", "f.txt", "line 50\n", "fifty\n")
+
+    refused = moving.pq("rebase", "v2")
+
+    assert (refused.code, refused.err) == (
+        1,
+        "pq: Patches a.patch and v1/a.patch would both be v2/a.patch\nhint: pq rename gives one of them another name\n",
+    )
+
+
+def test_a_rebase_is_not_taken_back_from_under_the_old_series(moving: World) -> None:
+    """Nothing could redo it: the old series has another last operation by now."""
+    make(moving, "a.patch", "f.txt", "line 40\n", "forty\n")
+    assert moving.pq("rebase", "v2").code == 0
+    toml = moving.queue / "pq.toml"
+    new = toml.read_text()
+    toml.write_text(new.replace('"v2"', '"v1"'))
+    assert moving.pq("setup").code == 0
+    assert moving.pq("pop").code == 0
+    assert moving.pq("push").code == 0
+    toml.write_text(new)
+    assert moving.pq("setup").code == 0
+
+    refused = moving.pq("undo")
+
+    assert (refused.code, refused.err.splitlines()[0]) == (5, "pq: Series v1 was worked on since v2 was made of it")
+    assert (moving.queue / "series" / "v2").exists()
