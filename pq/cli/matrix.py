@@ -21,6 +21,7 @@ SIGNS = {
     Outcome.CHANGED: "C",
     Outcome.CONFLICT: "X",
 }
+_NEWLINE = "\n"
 _LOOK = (Outcome.CONFLICT, Outcome.CHANGED)
 
 
@@ -98,7 +99,7 @@ def html(forecast: Forecast) -> str:
 
 def _row(number: int, patch: str, forecast: Forecast) -> str:
     cells = "".join(
-        f'<td class="{_CLASSES.get(cell.outcome, "good")}" title="{escape(chr(10).join([str(cell.outcome), *why(cell)]))}">'
+        f'<td class="{_CLASSES.get(cell.outcome, "good")}" title="{escape(_NEWLINE.join([str(cell.outcome), *why(cell)]))}">'
         + (
             f'<a href="#p{number}-{escape(cell.release)}">{SIGNS[cell.outcome]}</a></td>'
             if why(cell)
@@ -112,7 +113,7 @@ def _row(number: int, patch: str, forecast: Forecast) -> str:
 def _section(number: int, patch: str, forecast: Forecast) -> str:
     told = [(cell, why(cell)) for cell in forecast.of(patch) if why(cell)]
     texts = "".join(
-        f'<h3 id="p{number}-{escape(cell.release)}">{escape(cell.release)}: {cell.outcome}</h3><pre>{escape(chr(10).join(lines))}</pre>\n'
+        f'<h3 id="p{number}-{escape(cell.release)}">{escape(cell.release)}: {cell.outcome}</h3><pre>{escape(_NEWLINE.join(lines))}</pre>\n'
         for cell, lines in told
     )
     return f"<h2>{escape(patch)}</h2>\n{texts}" if told else ""

@@ -94,7 +94,8 @@ def markdown(ledger: Ledger, title: str) -> Iterable[str]:
     yield "| patch | outcome | |"
     yield "|---|---|---|"
     for line in ledger.lines:
-        yield f"| `{line.patch}` | {line.outcome} | {line.note.replace('|', chr(92) + '|')} |"
+        note = line.note.replace("|", "\\|")
+        yield f"| `{line.patch}` | {line.outcome} | {note} |"
 
 
 def _line(line: Line) -> str:

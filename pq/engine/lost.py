@@ -94,7 +94,9 @@ def _named(objects: Objects, tree: str, path: str, name: bytes) -> Iterator[str]
         if file is None or name not in file.content:
             continue
         for match in definition.finditer(file.content):
-            yield f"{each}:{file.content.count(bytes([10]), 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1}"
+            begin = match.start() + len(match[0]) - len(match[0].lstrip())
+            line = file.content.count(b"\n", 0, begin) + 1
+            yield f"{each}:{line}"
             count += 1
             if count == _PLACES:
                 return

@@ -327,7 +327,11 @@ class Mover:
 
     def _require_queue(self, path: str, content: bytes | None) -> None:
         if files.symlink_above(self.queue, path) is not None or self._queue_file(path) != content:
-            way = "if that is meant, pq repair goes on from it" if "/" in path else "put it back as it was, and make the edit again then"
+            way = (
+                "if that is meant, pq repair goes on from it"
+                if "/" in path
+                else "put it back as it was, and make the edit again then"
+            )
             raise NotClean(f"{path} is not what it was", hint=f"it was edited since; {way}")
 
     def _put_queue(self, path: str, content: bytes | None, token: str) -> None:

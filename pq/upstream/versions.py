@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 def read(release: str) -> Version | None:
     """The version that a release's name says, with or without a `v` in front; None for any other name."""
     try:
-        return Version(release.removeprefix("v"))
+        return Version(release)
     except InvalidVersion:
         return None
 
@@ -22,7 +22,7 @@ def ordered(releases: Iterable[str]) -> tuple[str, ...]:
 
 
 def since(releases: Iterable[str], oldest: str) -> tuple[str, ...]:
-    """Those of the releases that are no older than one, the oldest first. Pre-releases count where that one is such."""
+    """Those of the releases that are no older than one, the oldest first; with pre-releases, as far as they are listed, where that one is such."""
     first = read(oldest)
     if first is None:
         return ()
