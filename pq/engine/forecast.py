@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pq.core import paths
 from pq.core.ledger import Outcome
@@ -17,7 +18,7 @@ from pq.engine import rebase, releases, remembered
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
 from pq.engine.lost import Lost, Trees, lost
-from pq.engine.onto import Release, change_of, onto, touched
+from pq.engine.onto import Release, change_of, onto
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 from pq.repo.objects import Node
@@ -76,14 +77,13 @@ def forecast(workspace: Workspace, given: Sequence[str]) -> Forecast:
     layers = rebase.standing(workspace)
     if not layers:
         raise NothingToDo("No patches in series")
-    commits = {
-        name: workspace.checkout.release(name) for name in dict.fromkeys((*names, *releases.fetched_since(workspace, pin)))
-    }
+    fetched = dict.fromkeys((*names, *releases.fetched_since(workspace, pin)))
+    commits = {name: workspace.checkout.release(name) for name in dict.fromkeys((*versions.ordered(fetched), *fetched))}
     trees = {name: workspace.checkout.read_commit(commit).tree for name, commit in commits.items() if commit is not None}
     missing = [name for name in names if name not in trees]
     if missing:
         raise PqError(f"Release {missing[0]} is not fetched", hint=f"pq fetch {missing[0]}")
-    seer = _Seer(workspace, layers, tuple(change_of(workspace, layer) for layer in layers), tuple(trees.items()))
+    seer = _Seer(workspace, layers, tuple(trees.items()))
     found = {(cell.patch, cell.release): cell for cell in seer.cells(names)}
     patches = tuple(layer.entry.name for layer in layers)
     cells = tuple(found[patch, name] for name in names for patch in patches)
@@ -100,8 +100,8 @@ class _Seer:
 
     workspace: Workspace
     layers: Sequence[Layer]
-    changes: Sequence[Patch]
     trees: Trees
+    _changes: dict[int, Patch] = field(default_factory=dict)
     _releases: dict[str, Release] = field(default_factory=dict)
     _seen: dict[object, tuple[Cell, Nodes]] = field(default_factory=dict)
 
@@ -129,20 +129,30 @@ class _Seer:
     def _groups(self) -> list[list[int]]:
         """The patches by number, those together that have files in common."""
         groups: list[tuple[set[str], list[int]]] = []
-        for number, change in enumerate(self.changes):
-            paths = {path for file in change.files for path in (file.old_path, file.new_path) if path is not None}
-            common = [group for group in groups if group[0] & paths]
+        for number, differences in enumerate(self._differences):
+            common = [group for group in groups if not group[0].isdisjoint(differences)]
             groups = [group for group in groups if group not in common]
-            groups.append(
-                (paths.union(*(group[0] for group in common)), sorted([number, *(one for group in common for one in group[1])]))
-            )
+            numbers = sorted([number, *(one for group in common for one in group[1])])
+            groups.append((set(differences).union(*(group[0] for group in common)), numbers))
         return [numbers for _, numbers in groups]
+
+    @cached_property
+    def _differences(self) -> Sequence[Mapping[str, tuple[Node | None, Node | None]]]:
+        """The files that each patch changes: what was there, and what is."""
+        objects = self.workspace.checkout.objects
+        return [objects.difference(layer.before, layer.tree) for layer in self.layers]
+
+    def _change(self, number: int) -> Patch:
+        if number not in self._changes:
+            self._changes[number] = change_of(self.workspace, self.layers[number])
+        return self._changes[number]
 
     def _on(self, group: Sequence[int], name: str) -> Iterator[Cell]:
         objects, ground = self.workspace.checkout.objects, dict(self.trees)[name]
         if name not in self._releases:
             pin = self.workspace.checkout.read_commit(self.workspace.pin_commit).tree
-            self._releases[name] = Release(objects, pin, ground, touched(self.changes))
+            touched = frozenset(path for each in self._differences for path, (was, _) in each.items() if was is not None)
+            self._releases[name] = Release(objects, pin, ground, touched)
         release = self._releases[name]
         for number in group:
             key = (number, *self._ground(number, release, ground))
@@ -154,14 +164,14 @@ class _Seer:
 
     def _ground(self, number: int, release: Release, tree: str) -> Iterator[object]:
         """All that a patch finds in a tree: what stands at its paths, old and new, and above them."""
-        named = {path for file in self.changes[number].files for path in (file.old_path, file.new_path) if path is not None}
+        named = self._differences[number].keys()
         for path in sorted(named | {now for path in named if (now := release.renamed(path)) is not None}):
             objects = self.workspace.checkout.objects
             yield path, objects.node(tree, path), tuple(objects.file(tree, above) for above in paths.above(path))
 
     def _cell(self, number: int, release: Release, name: str, ground: str) -> tuple[Cell, Nodes]:
         objects, patch = self.workspace.checkout.objects, self.layers[number].entry.name
-        found = remembered.carried(self.workspace, onto(release, patch, self.layers[number], self.changes[number], ground))
+        found = remembered.carried(self.workspace, onto(release, patch, self.layers[number], self._change(number), ground))
         if not isinstance(found, Conflict):
             changes = {path: new for path, (_, new) in objects.difference(ground, found.tree).items()}
             return Cell(patch, name, found.outcome, found.note), changes
