@@ -185,7 +185,7 @@ def _misplaced(files: tuple[Lines, Lines, Lines, Lines], landings: tuple[Landing
 
 
 def _by_structure(base: Lines, ours: Lines, edits: Sequence[Edit], hunks: Sequence[Hunk]) -> Placed | Refused | None:
-    """What a merge of statements makes of it, or of what a merge of lines leaves; None where that is not sure, either."""
+    """What a merge of statements makes of what a merge of lines leaves; None where that is not sure, either."""
     theirs = edited(base, edits)
     by_lines: tuple[Landing, ...] = ()
     middle, simple = ours, settled(base, ours, edits)
@@ -206,7 +206,7 @@ def _by_structure(base: Lines, ours: Lines, edits: Sequence[Edit], hunks: Sequen
         return Refused(Reason.LANDED)
     if _is_doubtful(base, ours, theirs, merged):
         return None
-    text = b"".join(middle)
+    text = b"".join(middle).replace(b"\r\n", b"\n")
     places = []
     for hunk in hunks:
         first, last = hunk.new_start, hunk.new_start + len(hunk.new)
@@ -227,10 +227,15 @@ def _is_doubtful(base: Lines, ours: Lines, theirs: Lines, merged: Merged) -> boo
 
 
 def _structured(base: Lines, ours: Lines, theirs: Lines) -> tuple[bytes, tuple[pymerge.Splice, ...]] | None:
+    """The merged file, and by which splices. Of files whose lines all end in CR LF the CRs are left out meanwhile."""
+    files = [b"".join(lines) for lines in (base, ours, theirs)]
+    bare = [content.replace(b"\r\n", b"\n") for content in files]
+    has_cr = bare[0] != files[0] and all(content.replace(b"\n", b"\r\n") == was for content, was in zip(bare, files, strict=True))
     try:
-        return pymerge.merge(b"".join(base), b"".join(ours), b"".join(theirs))
+        content, splices = pymerge.merge(*(bare if has_cr else files))
     except pymerge.Unsure:
         return None
+    return content.replace(b"\n", b"\r\n") if has_cr else content, splices
 
 
 def _conflict(conflict: Conflict, hunks: Sequence[Hunk]) -> Refused:

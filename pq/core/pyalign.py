@@ -56,11 +56,18 @@ def aligned(one: File, ones: Listing, other: File, others: Listing) -> dict[int,
     return found
 
 
-def carried_off(ones: Listing, others: Listing, found: dict[int, int]) -> dict[int, int]:
-    """The fields, functions and classes of a class or module that stand at another place among their siblings now."""
+def carried_off(ones: Listing, others: Listing, found: dict[int, int], *, is_scope: bool) -> dict[int, int]:
+    """The statements that stand at another place among their siblings now: the same ones; of a class or module (`is_scope`), where order means
+    nothing to them, fields, functions and classes by their names.
+    """
+    if ones.entries:
+        return {}
     taken = set(found.values())
-    sides = [
-        [(number, (unit.kind, unit.key)) for number, unit in enumerate(listing.units) if unit.kind in _MOVABLE and unit.key]
+    sides: list[list[tuple[int, object]]] = [
+        [
+            (number, (unit.kind, unit.key) if is_scope and unit.kind in _MOVABLE and unit.key else unit.meaning)
+            for number, unit in enumerate(listing.units)
+        ]
         for listing in (ones, others)
     ]
     counts = [Counter(name for _, name in side) for side in sides]

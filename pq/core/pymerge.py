@@ -114,8 +114,7 @@ class _Three:
         if self.base.text(base) == self.theirs.text(theirs):
             return
         here, there = aligned(self.base, base, self.ours, ours), aligned(self.base, base, self.theirs, theirs)
-        if is_scope:
-            here |= carried_off(base, ours, here)
+        here |= carried_off(base, ours, here, is_scope=is_scope)
         places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here), is_class)
         for number, unit in enumerate(base.units):
             mine = ours.units[here[number]] if number in here else None
@@ -124,7 +123,7 @@ class _Three:
             elif mine is not None:
                 if mine.meaning != unit.meaning:
                     raise Unsure(f"it takes out {_called(unit)}, which was changed")
-                yield from places.taken_out(here[number])
+                yield from places.taken_out(here[number], number)
         for run in places.put_in():
             yield from run
 
@@ -231,19 +230,21 @@ class _Places:
                 yield self._put_between(run, known.get(run[0] - 1, -1), known.get(number, len(self.base.units)))
                 run = []
 
-    def taken_out(self, place: int) -> Iterator[Splice]:
-        """The unit of ours at this place goes."""
+    def taken_out(self, place: int, number: int) -> Iterator[Splice]:
+        """The unit of ours at this place goes, which is the one of base with this number."""
         unit, left = self.ours.units[place], len(self.ours.units) - 1
+        behind = [self.there[other] for other in range(number + 1, len(self.base.units)) if other in self.there]
+        line = self.files.line(self.theirs.units[behind[0]].code if behind else self.theirs.stop)
         if self.ours.entries and self.ours.name == "(" and left < _TUPLE:
             raise Unsure(f"it takes out {_called(unit)}, and a comma may be all that makes a tuple of the rest")
         if not self.ours.entries:
-            yield Splice(unit.start, unit.stop, b"", 0)
+            yield Splice(unit.start, unit.stop, b"", line)
         elif place < left:
-            yield Splice(unit.start, self.ours.units[place + 1].start, b"", 0)
+            yield Splice(unit.start, self.ours.units[place + 1].start, b"", line)
         elif place:
-            yield Splice(self.ours.units[place - 1].stop, unit.stop, b"", 0)
+            yield Splice(self.ours.units[place - 1].stop, unit.stop, b"", line)
         else:
-            yield Splice(unit.start, unit.stop, b"", 0)
+            yield Splice(unit.start, unit.stop, b"", line)
 
     def _put_between(self, run: Sequence[int], above: int, below: int) -> Iterator[Splice]:
         """A run of theirs that stands between two units of base (-1 and the length: the ends)."""

@@ -63,6 +63,11 @@ CARRIED: dict[str, Case] = {
         ("        check(x)\n", "        check(x, 1)\n"),
         "        check(x, 1)  # upstream's\n",
     ),
+    "in a statement that upstream has put elsewhere": (
+        ('        register("a", a)\n        return [a]\n', '        first(a)\n        register("a", a)\n        return [a]\n'),
+        ('        register("a", a)\n', '        register("a", a, 1)\n'),
+        '        first(a)\n        register("a", a, 1)\n        return [a]\n',
+    ),
     "parameters": (
         ("a, b=1)", "a, b=1, ours=2)"),
         ("a, b=1)", "a, b=1, mine=3)"),

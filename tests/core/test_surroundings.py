@@ -8,7 +8,7 @@ import pytest
 
 from pq.core import surroundings
 from pq.core.place import place
-from pq.core.placement import Placed, Reason, Refused
+from pq.core.placement import How, Placed, Reason, Refused
 from tests.core.diffs import only, plain, recorded
 
 
@@ -192,6 +192,29 @@ def test_a_heading_is_believed_where_nothing_else_is_known(name: str) -> None:
     assert refused.detail == f"it says that it was made for {HEADINGS[name].decode()}, and its lines stand in " + (
         "C0.forward" if name == "pq's own" else "class C0:"
     )
+
+
+def test_crs_of_all_sides_are_left_out_of_a_merge_of_statements() -> None:
+    """As it stands in a release that was packed on another system."""
+    base = b"A = 1\r\nB = 2\r\nC = 3\r\n"
+    file = only(plain(base, base.replace(b"B = 2", b"B = 20")))
+    file = replace(file, old_path="f.py", new_path="f.py")
+
+    placed = place(file, base.replace(b"C = 3", b"C = 30"), base=base)
+
+    assert isinstance(placed, Placed)
+    assert (placed.content, placed.how) == (b"A = 1\r\nB = 20\r\nC = 30\r\n", How.STRUCTURED)
+
+
+def test_crs_that_upstream_dropped_are_dropped_from_a_patch() -> None:
+    base = b"A = 1\r\nB = 2\r\nC = 3\r\nD = 4\r\nE = 5\r\n"
+    file = only(plain(base, base.replace(b"B = 2", b"B = 20")))
+    file = replace(file, old_path="f.py", new_path="f.py")
+
+    placed = place(file, base.replace(b"\r\n", b"\n").replace(b"E = 5", b"E = 50"), base=base)
+
+    assert isinstance(placed, Placed)
+    assert placed.content == b"A = 1\nB = 20\nC = 3\nD = 4\nE = 50\n"
 
 
 def test_a_heading_above_a_function_that_the_hunk_shows_says_nothing() -> None:
