@@ -92,9 +92,9 @@ def _paired(
     return found
 
 
-def wrapped(base: Listing, ours: Listing, here: dict[int, int]) -> dict[int, int]:
-    """The statements of base that ours has put into another one at the same place, such as an `if`: which of ours that is."""
-    found: dict[int, int] = {}
+def wrapped(base: Listing, ours: Listing, here: dict[int, int]) -> dict[int, tuple[int, Unit]]:
+    """The statements of base that ours has put into another one at the same place, such as an `if`: which of ours that is, and what they are in it."""
+    found: dict[int, tuple[int, Unit]] = {}
     taken = set(here.values())
     for number, unit in enumerate(base.units):
         if number in here or base.entries:
@@ -102,22 +102,24 @@ def wrapped(base: Listing, ours: Listing, here: dict[int, int]) -> dict[int, int
         above = max((place for other, place in here.items() if other < number), default=-1)
         below = min((place for other, place in here.items() if other > number), default=len(ours.units))
         holding = [
-            place
+            (place, inner)
             for place in range(above + 1, below)
-            if place not in taken and any(unit.meaning == inner.meaning for inner in _inner(ours.units[place]))
+            if place not in taken
+            for inner in statements_in(ours.units[place])
+            if unit.meaning == inner.meaning
         ]
         if len(holding) == 1:
             found[number] = holding[0]
     return found
 
 
-def _inner(unit: Unit) -> Iterator[Unit]:
+def statements_in(unit: Unit) -> Iterator[Unit]:
     """All statements in the blocks of one."""
     for part in unit.parts:
         if isinstance(part, Listing) and not part.entries:
             for inner in part.units:
                 yield inner
-                yield from _inner(inner)
+                yield from statements_in(inner)
 
 
 def _are_alike(one: File, unit: Unit, other: File, another: Unit) -> bool:

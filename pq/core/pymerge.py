@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pq.core import pytree
 from pq.core.crop import MARK, cropped
 from pq.core.lines import split_lines
-from pq.core.pyalign import Piece, aligned, carried_off, has_blocks, pieces_of, said, wrapped
+from pq.core.pyalign import Piece, aligned, carried_off, has_blocks, pieces_of, said, statements_in, wrapped
 from pq.core.pyorder import is_free, is_same, leaves
 from pq.core.pytree import File, Listing, Text, Unit
 
@@ -117,13 +117,16 @@ class _Three:
         here |= carried_off(base, ours, here, is_scope=is_scope)
         places = _Places(self, base, ours, theirs, here, there, wrapped(base, ours, here), is_class)
         for number, unit in enumerate(base.units):
-            mine = ours.units[here[number]] if number in here else None
             if number in there:
-                yield from self._kept(unit, mine, theirs.units[there[number]])
-            elif mine is not None:
-                if mine.meaning != unit.meaning:
+                other = theirs.units[there[number]]
+                if places.mine(number) is not None or not places.holds(other):
+                    yield from self._kept(unit, places.mine(number), other)
+            elif number in here:
+                if ours.units[here[number]].meaning != unit.meaning:
                     raise Unsure(f"it takes out {_called(unit)}, which was changed")
                 yield from places.taken_out(here[number], number)
+            elif not places.is_gone(number):
+                raise Unsure(f"it takes out {_called(unit)}, in whose place something else stands")
         for run in places.put_in():
             yield from run
 
@@ -216,8 +219,25 @@ class _Places:
     theirs: Listing
     here: dict[int, int]
     there: dict[int, int]
-    wrapped: dict[int, int]
+    wrapped: dict[int, tuple[int, Unit]]
     is_class: bool
+
+    def mine(self, number: int) -> Unit | None:
+        """What a unit of base is in ours, there or in a statement that upstream has put around it."""
+        if number in self.here:
+            return self.ours.units[self.here[number]]
+        return self.wrapped[number][1] if number in self.wrapped else None
+
+    def holds(self, unit: Unit) -> bool:
+        """Whether what theirs made of a unit is in another statement of ours already."""
+        return any(unit.meaning == inner.meaning for each in self.ours.units for inner in statements_in(each))
+
+    def is_gone(self, number: int) -> bool:
+        """Whether upstream took a unit of base out, and put nothing there that it may be by now."""
+        own = set(self.here.values())
+        above = max((at for other, at in self.here.items() if other < number), default=-1)
+        below = min((at for other, at in self.here.items() if other > number), default=len(self.ours.units))
+        return all(place in own for place in range(above + 1, below))
 
     def put_in(self) -> Iterator[Iterator[Splice]]:
         """The runs of units that theirs puts in."""
@@ -254,7 +274,7 @@ class _Places:
         first, last, place = self._gap(above, below)
         if first >= last:
             raise Unsure(f"it puts {_called(units[0])} between two others that changed their order")
-        own = {*self.here.values(), *self.wrapped.values()}
+        own = {*self.here.values(), *(place for place, _ in self.wrapped.values())}
         new = [self.ours.units[number] for number in range(first + 1, last) if number not in own]
         wanted = [unit for unit in units if not any(unit.meaning == other.meaning for other in new)]
         for unit in wanted:
@@ -274,7 +294,11 @@ class _Places:
         """
         count = len(self.ours.units)
         first = -1 if above == -1 else self.here.get(above)
-        last = count if below == len(self.base.units) else self.here.get(below, self.wrapped.get(below))
+        last = (
+            count
+            if below == len(self.base.units)
+            else self.here.get(below, self.wrapped[below][0] if below in self.wrapped else None)
+        )
         if first is None and last is None:
             raise Unsure("both neighbours are gone")
         if first is None:

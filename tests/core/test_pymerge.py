@@ -63,6 +63,14 @@ CARRIED: dict[str, Case] = {
         ("        check(x)\n", "        check(x, 1)\n"),
         "        check(x, 1)  # upstream's\n",
     ),
+    "in a statement that is in an if now": (
+        (
+            "        x = go(\n            a,\n            b=b,\n        )\n",
+            "        if a:\n            x = go(\n                a,\n                b=b,\n            )\n",
+        ),
+        ("            b=b,\n        )\n", "            b=b,\n            mine=1,\n        )\n"),
+        "        if a:\n            x = go(\n                a,\n                b=b,\n                mine=1,\n            )\n",
+    ),
     "in a statement that upstream has put elsewhere": (
         ('        register("a", a)\n        return [a]\n', '        first(a)\n        register("a", a)\n        return [a]\n'),
         ('        register("a", a)\n', '        register("a", a, 1)\n'),
@@ -126,7 +134,11 @@ UNSURE: dict[str, tuple[tuple[str, str], tuple[str, str], str]] = {
         ("        check(x)\n", "        check(x)\n        x = mine(x)\n"),
         "the order may matter",
     ),
-    "arguments that their position names": (("return [a]", "return [a, 1]"), ("return [a]", "return [a, 2]"), "may matter"),
+    "arguments that their position names": (
+        ("return [a]", "return [a, 1]"),
+        ("return [a]", "return [a, 2]"),
+        "something else stands",
+    ),
     "what is there already": (
         ("    two: int = 2\n", "    two: int = 2\n    mine: int = 3\n"),
         ("    two: int = 2\n", "    two: int = 2\n    mine: int = 4\n"),
@@ -137,6 +149,16 @@ UNSURE: dict[str, tuple[tuple[str, str], tuple[str, str], str]] = {
         ("        check(x)\n", "        check(y)\n"),
         ("        check(x)\n", ""),
         "which was changed",
+    ),
+    "what it takes out is in an if now": (
+        ("        check(x)\n", "        if x:\n            check(x)\n"),
+        ("        check(x)\n", ""),
+        "in whose place something else stands",
+    ),
+    "what it takes out became something else": (
+        ("        check(x)\n", "        look_at(x, 1, 2)\n"),
+        ("        check(x)\n", ""),
+        "in whose place something else stands",
     ),
     "both neighbours are gone": (
         ("        check(x)\n        return x\n", "        give(x)\n"),
