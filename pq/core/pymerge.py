@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pq.core import pytree
+from pq.core import pycomments, pytree
 from pq.core.crop import MARK, cropped
 from pq.core.lines import split_lines
 from pq.core.pyalign import Piece, aligned, carried_off, has_blocks, pieces_of, said, statements_in, wrapped
@@ -102,11 +102,10 @@ class _Three:
     def require_comments(self, merged: bytes) -> None:
         """Raise Unsure unless the merged file parses and has each comment that one side has and the other one has not taken out."""
         try:
-            made = pytree.comments(pytree.read(merged))
-            was, mine, other = (pytree.comments(file) for file in (self.base, self.ours, self.theirs))
+            whole = pycomments.add_up(pytree.read(merged), self.base, self.ours, self.theirs)
         except pytree.Unreadable:
             raise Unsure("the merged file would not parse") from None
-        if made != mine + (other - was) - (was - other):
+        if not whole:
             raise Unsure("a comment would be lost, or be there twice")
 
     def listings(self, base: Listing, ours: Listing, theirs: Listing, *, is_class: bool, is_scope: bool) -> Iterator[Splice]:

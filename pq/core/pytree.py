@@ -12,7 +12,6 @@ import functools
 import itertools
 import tokenize
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -369,15 +368,6 @@ def _bracket(tokens: Sequence[_Token]) -> str:
 
 def _last(tokens: Sequence[_Token]) -> _Token:
     return [token for token in tokens if not token.is_silent][-1]
-
-
-def comments(file: File) -> Counter[bytes]:
-    """All comments of a file. Raises Unreadable."""
-    try:
-        tokens = list(tokenize.generate_tokens(map(bytes.decode, split_lines(file.content)).__next__))
-    except (tokenize.TokenError, SyntaxError):
-        raise Unreadable from None
-    return Counter(token.string.rstrip().encode() for token in tokens if token.type == tokenize.COMMENT)
 
 
 def _text(start: int, stop: int, tokens: Sequence[_Token]) -> Text:

@@ -285,7 +285,7 @@ def test_while_a_command_waits_others_do_not_begin(four: World) -> None:
         "hint: settle it in the files, then pq continue; pq abort takes the command back\n"
     ) in status.out
     stopped = json.loads(four.pq("status", "--json").out)["status"]["stopped"]
-    assert stopped == {"command": "float a", "patch": "d.patch", "files": ["f.txt"], "settled": False}
+    assert stopped == {"command": "float a", "patch": "d.patch", "files": ["f.txt"], "settled": False, "towards": None}
 
 
 def test_a_commit_settles_it(four: World) -> None:
@@ -471,7 +471,7 @@ def test_every_kind_of_conflict_waits_and_is_settled(desk: World, name: str) -> 
     sides = [(int(line.split()[2]), line.split()[1]) for line in git(desk.checkout, "ls-files", "--unmerged").splitlines()]
     assert sides == [(number, blob_id(side)) for number, side in enumerate((base, ours, theirs), 1) if side is not None]
     whole = b"<<<<" not in laid
-    assert ("k é.txt holds one side of it: pq add, or git rm, says" in stopped.err) is whole
+    assert ("k é.txt holds one side of it: pq add, or git rm in the checkout, says" in stopped.err) is whole
     still = desk.pq("continue")
     assert (still.code, "nobody has said what k é.txt is to be" in still.err) == (3, whole)
 
