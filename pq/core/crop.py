@@ -49,7 +49,8 @@ def cropped(
 ) -> tuple[Lines, Lines, Lines, Lines]:
     """What a patch was made for and made of it, and what the merge begins with and makes of it, without what is the same in both.
 
-    `everywhere`: only of what stands in all of them, or in the merge alone, where that can't be what the patch changes. All four are as they are where one of them would not parse so.
+    `everywhere`: only of what stands in all of them, or in the merge alone, where that can't be what the patch changes. All four are as
+    they are where one of them would not parse so.
     """
     files = (*patched, *merged)
     found = [_outer(lines) for lines in files]
@@ -72,10 +73,8 @@ def _untouched(found: Sequence[Sequence[_Chunk]], *, everywhere: bool) -> set[_K
     """What is the same in both of either pair, once and in the same order; or is in one of the pairs only."""
     (one_same, one_all), (other_same, other_all) = (_same(*found[:2]), _same(*found[2:]))
     if everywhere:
-        mine = (
-            other_same - one_all if one_all - one_same <= other_all else set()
-        )  # else one of these may be what the patch changes
-        return (one_same & other_same) | mine
+        is_known = one_all - one_same <= other_all  # else what the patch changes may have another name in the merge
+        return (one_same & other_same) | (other_same - one_all if is_known else set())
     return (one_same & other_same) | (one_same - other_all) | (other_same - one_all)
 
 
