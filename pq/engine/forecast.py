@@ -108,7 +108,7 @@ class _Seer:
     def cells(self, names: Sequence[str]) -> Iterator[Cell]:
         """What becomes of the patches on these releases."""
         count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        groups = self._groups()
+        groups = sorted(self._groups(), key=self._size, reverse=True)  # what takes longest is begun first
         tasks = [(group, names) for group in groups]
         if len(groups) < count * _SHARE:
             tasks = [(group, (name,)) for group in groups for name in names]
@@ -135,6 +135,11 @@ class _Seer:
             numbers = sorted([number, *(one for group in common for one in group[1])])
             groups.append((set(differences).union(*(group[0] for group in common)), numbers))
         return [numbers for _, numbers in groups]
+
+    def _size(self, group: Sequence[int]) -> int:
+        """How much there is to read of the files of some patches, in bytes."""
+        nodes = (was for number in group for was, _ in self._differences[number].values() if was is not None)
+        return sum(len(self.workspace.checkout.objects.read(oid)) for _, oid in nodes)
 
     @cached_property
     def _differences(self) -> Sequence[Mapping[str, tuple[Node | None, Node | None]]]:

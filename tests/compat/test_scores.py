@@ -31,6 +31,8 @@ EDITED = {"cryptography-36.0.2-37.0.3-4b432d", "cryptography-42.0.5-44.0.2-6feec
 """Cases in which the patch names another result than its hunks have, since it was edited or cut; pq says so and stops."""
 ANOTHER_ORDER = {"0178", "0213", "0304", "0346", "0386"}
 """Cases in which two sides put siblings at one place (imports, fields, parameters), and the human has them in the other order."""
+NO_BASE = {"designate-1:15.0.0-4-1:15.0.2-0+deb11u1-2e7855", "llvmlite-0.48.0-0.49.0-083884"}
+"""Cases in which the patch makes a file and the corpus has no base folder, so that `--base` names none; pq says so and stops."""
 NOT_LANDED = {"pillow-11.1.0-11.2.1-4f1d49"}
 """Patches that the human dropped though nothing of them is there, which pq can carry and a three-way can't."""
 CARRIED = {"same", "refresh", "unchanged"}
@@ -54,7 +56,7 @@ def test_nowhere_worse_than_three_way(cases: str, fuzz: str, kinds: str, tmp_pat
     theirs = _scores(cases, kinds, f"{sys.executable} {CORPUS / 'baseline.py'} threeway", environment)
     ours = _scores(cases, kinds, f"{apply}; test $code = 2 || exit $code", environment)
 
-    explained = DEFINED_TWICE | ANOTHER_ORDER if cases == "sglang" else EDITED | NOT_LANDED
+    explained = DEFINED_TWICE | ANOTHER_ORDER if cases == "sglang" else EDITED | NO_BASE | NOT_LANDED
     worse = {
         case: (theirs[case][1], verdict)
         for case, (kind, verdict) in ours.items()
