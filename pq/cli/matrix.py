@@ -22,7 +22,6 @@ SIGNS = {
     Outcome.CONFLICT: "X",
 }
 _NEWLINE = "\n"
-_LOOK = (Outcome.CONFLICT, Outcome.CHANGED)
 
 
 def lines(forecast: Forecast) -> list[str]:
@@ -52,7 +51,7 @@ def why(cell: Cell) -> list[str]:
 
 def _spans(cells: tuple[Cell, ...]) -> Iterator[tuple[list[str], list[Cell]]]:
     """Neighbouring releases on which a patch does not fit for the same reason. Lines move; what is gone does not."""
-    looked = [(_reason(cell), cell) for cell in cells if cell.outcome in _LOOK]
+    looked = [(_reason(cell), cell) for cell in cells if cell.outcome.stops]
     for _, group in itertools.groupby(looked, key=lambda each: each[0]):
         span = [each for _, each in group]
         yield why(span[0]), span

@@ -38,6 +38,11 @@ class Outcome(enum.StrEnum):
         """Whether the patch is in the new series, made for the new release."""
         return self in _STAYING
 
+    @property
+    def stops(self) -> bool:
+        """Whether a rebase stops at the patch, and somebody has to look."""
+        return self in (Outcome.CHANGED, Outcome.CONFLICT)
+
     def worst(self, other: Outcome) -> Outcome:
         """The one of two that has to be looked at more."""
         order = list(Outcome)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pq.core import patch_reader, render
+from pq.core.ledger import Outcome
 from pq.core.patch import Action, FilePatch, Patch
 from pq.core.placement import Reason
 from pq.core.render import FileChange
@@ -44,6 +45,13 @@ class Conflict:
     below: tuple[Layer, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     prove: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What to call it: what all of it adds may be there, in other words."""
+        refusals = self.failed.refusals if self.failed is not None else ()
+        there = bool(refusals) and all(each.refused.reason is Reason.THERE for each in refusals)
+        return Outcome.CHANGED if there else Outcome.CONFLICT
 
 
 def carry(workspace: Workspace, layers: Sequence[Layer], ground: str, *, goal: str | None = None) -> tuple[Layer, ...] | Conflict:

@@ -13,7 +13,6 @@ from functools import cached_property
 from pq.core import paths
 from pq.core.ledger import Outcome
 from pq.core.patch import Patch
-from pq.core.placement import Reason
 from pq.engine import rebase, releases, remembered
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
@@ -57,7 +56,7 @@ class Forecast:
     @property
     def conflicts(self) -> tuple[Cell, ...]:
         """Where somebody has to look."""
-        return tuple(cell for cell in self.cells if cell.outcome in (Outcome.CONFLICT, Outcome.CHANGED))
+        return tuple(cell for cell in self.cells if cell.outcome.stops)
 
     def of(self, patch: str) -> tuple[Cell, ...]:
         """The cells of one patch."""
@@ -181,11 +180,10 @@ class _Seer:
             changes = {path: new for path, (_, new) in objects.difference(ground, found.tree).items()}
             return Cell(patch, name, found.outcome, found.note), changes
         assert found.failed is not None
-        there = all(refusal.refused.reason is Reason.THERE for refusal in found.failed.refusals)
         behind = [each for each in self.trees if each[0] != self.workspace.pin.release]
         behind = behind[: [each[0] for each in behind].index(name) + 1]
         gone = lost(objects, found.failed, behind, found.renamed, search=False)
-        return Cell(patch, name, Outcome.CHANGED if there else Outcome.CONFLICT, failed=found.failed, lost=gone), {}
+        return Cell(patch, name, found.outcome, failed=found.failed, lost=gone), {}
 
 
 _seer: _Seer

@@ -194,7 +194,7 @@ def _carried(
         carried = (
             _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, changes[line.patch], ground)
         )
-        if isinstance(carried, Conflict) and not ask_again:
+        if not ask_again:
             carried = remembered.carried(workspace, carried)
         if isinstance(carried, Conflict):
             return replace(carried, below=tuple(one.layer for one in found if one.stays))

@@ -52,7 +52,7 @@ class Why:
     @property
     def is_conflict(self) -> bool:
         """Whether somebody has to look at it."""
-        return self.outcome in (Outcome.CONFLICT, Outcome.CHANGED)
+        return self.outcome.stops
 
 
 def why(workspace: Workspace, patch: str, given: str) -> Why:
@@ -93,10 +93,10 @@ class _Looking:
             below = remembered.carried(self.workspace, onto(release, layer.entry.name, layer, change, ground))
             ground = ground if isinstance(below, Conflict) else below.tree
         found = remembered.carried(self.workspace, onto(release, name, self.layers[-1], self.change, ground))
-        outcome, note = (Outcome.CONFLICT, "") if isinstance(found, Conflict) else (found.outcome, found.note)
+        note = "" if isinstance(found, Conflict) else found.note
         failed = found.failed if isinstance(found, Conflict) else None
         gone = lost(objects, failed, self.trees[1:], found.renamed, search=True) if failed is not None else ()
-        return Why(name, last, outcome, note, found.renamed, gone, tuple(self._touched()))
+        return Why(name, last, found.outcome, note, found.renamed, gone, tuple(self._touched()))
 
     def _touched(self) -> Iterator[Touched]:
         objects = self.workspace.checkout.objects

@@ -112,6 +112,16 @@ def test_why_names_what_is_gone(moving: World) -> None:
     )
 
 
+def test_why_calls_it_what_forecast_calls_it(moving: World) -> None:
+    make(moving, "field.patch", "m.py", "    one: int = 1\n", "    one: int = 1\n    ours: int = 4\n")
+
+    said = moving.pq("why", "field", "v2")
+
+    assert (said.code, said.out.splitlines()[0]) == (3, "field.patch on v2: landed but changed")
+    (cell,) = json.loads(moving.pq("forecast", "v2", "--json").out)["forecast"]["cells"]
+    assert cell["outcome"] == "landed but changed"
+
+
 def test_why_says_that_there_is_nothing(moving: World) -> None:
     make(moving, "a.patch", "same.txt", "same\n", "other\n")
 
