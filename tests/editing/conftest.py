@@ -29,11 +29,16 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> World:
 @pytest.fixture
 def three(desk: World) -> World:
     """Three applied patches: a changes line 5, b line 15, c line 25."""
-    for name, number in (("a", 5), ("b", 15), ("c", 25)):
-        assert desk.pq("new", f"{name}.patch").code == 0
-        change(desk, number, f"{name} {number}")
-        assert desk.pq("refresh").code == 0
-    return desk
+    return patched(desk, a=5, b=15, c=25)
+
+
+def patched(world: World, **lines: int) -> World:
+    """Applied patches, each of which changes one line of the file."""
+    for name, number in lines.items():
+        assert world.pq("new", f"{name}.patch").code == 0
+        change(world, number, f"{name} {number}")
+        assert world.pq("refresh").code == 0
+    return world
 
 
 def change(world: World, number: int, text: str, *, name: str = "f.txt") -> None:

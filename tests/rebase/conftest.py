@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import World, git
-from tests.editing.conftest import change
+from tests.editing.conftest import patched
 
 CODE = """\
 import os
@@ -69,11 +69,7 @@ def make(world: World, name: str, file: str, old: str, new: str) -> None:
 @pytest.fixture
 def clashing(moving: World) -> World:
     """Patches a (line 40), b (line 10, which v2 changes) and c (line 50)."""
-    for name, number in (("a", 40), ("b", 10), ("c", 50)):
-        assert moving.pq("new", f"{name}.patch").code == 0
-        change(moving, number, f"{name} {number}")
-        assert moving.pq("refresh").code == 0
-    return moving
+    return patched(moving, a=40, b=10, c=50)
 
 
 def outcomes(world: World, series: str) -> dict[str, str]:
