@@ -144,17 +144,20 @@ def _merged(base: Lines, ours: Lines, file: FilePatch, known: Known, *, prove: b
     if bare is not None and (misplaced := _misplaced(bare, merged.landings)) is not None:
         number, refused = misplaced
         return _with_hunk(refused, next((hunk for hunk in hunks if hunk.number == number), None), ours)
-    places = []
-    for hunk, (start, _) in zip(hunks, starts, strict=True):
-        landings = [landing for landing in merged.landings if landing.edit.hunk == hunk.number]
-        shift = landings[0].line - landings[0].edit.start if landings else 0
-        there = [landing.landed for landing in landings]
-        landed = Landed.NOT if not any(there) else Landed.WHOLE if all(there) else Landed.PARTLY
-        places.append(HunkPlace(hunk.number, start + shift + 1, start + shift - hunk.position, landed=landed))
+    places = [_place_of(hunk, start, merged.landings) for hunk, (start, _) in zip(hunks, starts, strict=True)]
     placed = _joined(merged.lines, How.MERGED, tuple(places))
     if bare is not None and isinstance(placed, Placed) and surroundings.parse(b"".join(bare[2])) is None:
         return _under_its_heading(placed, b"".join(ours), file)
     return placed
+
+
+def _place_of(hunk: Hunk, start: int, landings: Sequence[Landing]) -> HunkPlace:
+    """Where a hunk that begins at `start` of its base (from 0) came to stand, and how much of it was there."""
+    own = [landing for landing in landings if landing.edit.hunk == hunk.number]
+    shift = own[0].line - own[0].edit.start if own else 0
+    there = [landing.landed for landing in own]
+    landed = Landed.NOT if not any(there) else Landed.WHOLE if all(there) else Landed.PARTLY
+    return HunkPlace(hunk.number, start + shift + 1, start + shift - hunk.position, landed=landed)
 
 
 def _with_hunk(refused: Refused, hunk: Hunk | None, ours: Lines) -> Refused:
