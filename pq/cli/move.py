@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from pq.cli.main import Command, Settings
-from pq.engine.move import Goal, Outcome, PushOptions, pop
+from pq.engine.move import Ending, Goal, PushOptions, pop
 from pq.engine.workspace import Workspace
 
-EXIT_CODES = {Outcome.DONE: 0, Outcome.REFUSED: 1, Outcome.CONFLICT: 3, Outcome.REJECTED: 4}
+EXIT_CODES = {Ending.DONE: 0, Ending.REFUSED: 1, Ending.CONFLICT: 3, Ending.REJECTED: 4}
 
 
 def _push_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
 from pq.core import ledger
 from pq.engine import compare, forecast, rebase, releases, resume, why
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.errors import NothingToDo
 
 
@@ -102,7 +102,7 @@ def forecast_command(settings: Settings, versions: tuple[str, ...], page: Path |
     if page is not None:
         (settings.start / page).write_text(matrix.html(found), encoding="utf-8", errors="replace")
     settings.report.result("forecast", found, matrix.lines(found))
-    return EXIT_CODES[Outcome.CONFLICT if found.conflicts else Outcome.DONE]
+    return EXIT_CODES[Ending.CONFLICT if found.conflicts else Ending.DONE]
 
 
 @click.command("outcomes", cls=Command)
@@ -136,4 +136,4 @@ def why_command(settings: Settings, patch: str, version: str) -> int:
     """Say which of upstream's changes, up to VERSION, touched what PATCH stands on and uses, even where it still applies."""
     found = why.why(settings.workspace(), patch, version)
     settings.report.result("why", found, sentences.why_lines(found))
-    return EXIT_CODES[Outcome.CONFLICT if found.is_conflict else Outcome.DONE]
+    return EXIT_CODES[Ending.CONFLICT if found.is_conflict else Ending.DONE]

@@ -13,7 +13,7 @@ from pq.core.series import Entry, require_name
 from pq.engine import carry, events, history, rewrite
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.stop import Halt, decide, stoppable
 from pq.engine.workspace import Workspace
@@ -21,7 +21,7 @@ from pq.errors import NotClean, NothingToDo, ParseError, PqError
 from pq.repo.operations import State
 
 
-def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
+def new(workspace: Workspace, name: str, tell: Tell) -> Ending:
     """Put an empty patch on top. Edits that are not refreshed stay so, for `refresh` to put into it."""
     with workspace.locked(tell):
         layers(workspace)
@@ -36,7 +36,7 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Outcome:
 
 
 @stoppable
-def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Outcome | Halt:
+def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Ending | Halt:
     """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs.
 
     Without edits a patch is written anew that only pq can place where it stands: it took fuzz, or a three-way merge.
@@ -47,7 +47,7 @@ def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Seque
     edited = edits(workspace, paths)
     if edited == _head_tree(workspace) and (paths or carry.stands(workspace, old[0])):
         tell(events.Refreshed(name, changed=False))
-        return Outcome.DONE
+        return Ending.DONE
     made = refreshed(workspace, old, edited)
     if isinstance(made, Conflict):
         return Halt(number, made, edited)
@@ -58,7 +58,7 @@ def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Seque
     return outcome
 
 
-def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: Tell) -> Outcome:
+def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: Tell) -> Ending:
     """Put the edits, or those of some paths, into a new patch on top."""
     with workspace.locked(tell):
         layers(workspace)
@@ -77,7 +77,7 @@ def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: T
 
 
 @stoppable
-def delete(workspace: Workspace, tell: Tell, *, patch: str | None, remove: bool, check: bool) -> Outcome | Halt:
+def delete(workspace: Workspace, tell: Tell, *, patch: str | None, remove: bool, check: bool) -> Ending | Halt:
     """Take a patch out of the series, with its file if asked for; those applied above it are carried over."""
     name = _named(workspace, patch)
     series = workspace.series.without(name)
@@ -95,13 +95,13 @@ def delete(workspace: Workspace, tell: Tell, *, patch: str | None, remove: bool,
             return Halt(number, carried)
         plan = Plan(number, carried, {**rewrite.queue_changes(workspace, series, carried), **dropped})
     outcome = carry_out(workspace, plan, tell, check=check)
-    if outcome is Outcome.DONE:
+    if outcome is Ending.DONE:
         tell(events.Deleted(name, file=remove))
         rewrite.tell_carried(tell, layers_above, plan.layers)
     return outcome
 
 
-def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -> Outcome:
+def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -> Ending:
     """Give a patch another name, in the series and as a file."""
     with workspace.locked(tell):
         name = _named(workspace, given)
@@ -121,7 +121,7 @@ def rename(workspace: Workspace, given: str | None, new_name: str, tell: Tell) -
 
 def set_header(
     workspace: Workspace, given: str | None, edit: Callable[[bytes], bytes], tell: Tell, *, old: bytes | None = None
-) -> Outcome:
+) -> Ending:
     """Make another text of the one above the diff of a patch; with `old`, only if it is that still."""
     with workspace.locked(tell):
         name = _named(workspace, given)
@@ -143,7 +143,7 @@ def set_header(
         return outcome
 
 
-def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
+def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Ending:
     """Take back the unrefreshed edits of some paths."""
     with workspace.locked(tell):
         edited = edits(workspace, paths)
@@ -153,7 +153,7 @@ def revert(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
             raise NothingToDo(f"Nothing to revert in {', '.join(paths)}")
         history.do(workspace, State(head.head, edited), head)
         tell(events.Reverted(changed))
-        return Outcome.DONE
+        return Ending.DONE
 
 
 def refreshed(workspace: Workspace, old: Sequence[Layer], edits: str) -> tuple[Layer, ...] | Conflict:
@@ -187,7 +187,7 @@ def _with_entry(workspace: Workspace, name: str, entry: Entry, content: bytes, q
     return Plan(number, (replace(target, entry=entry, content=content), *above), queue)
 
 
-def expect(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
+def expect(workspace: Workspace, given: str | None, tell: Tell) -> Ending:
     """Have an applied patch expect what it brings in, unless it does so already: `Pq-Expect` lines at the end of its text."""
     from pq.checks import expectations  # loads the checks: not for the other commands here
 
@@ -230,7 +230,7 @@ def add(workspace: Workspace, paths: Collection[str], tell: Tell) -> tuple[str, 
 
 
 @stoppable
-def remove(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Outcome | Halt:
+def remove(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Ending | Halt:
     """Take files out of an applied patch: they are again what they were below it."""
     name = applied(workspace, patch)
     number = workspace.stack.applied.index(name)
@@ -247,7 +247,7 @@ def remove(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequen
         return Halt(number, replace(carried, below=(made, *carried.below)))
     changed = (made, *carried)
     outcome = carry_out(workspace, Plan(number, changed, rewrite.queue_changes(workspace, workspace.series, changed)), tell)
-    if outcome is Outcome.DONE:
+    if outcome is Ending.DONE:
         tell(events.Refreshed(name, changed=True))
     return outcome
 

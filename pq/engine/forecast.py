@@ -17,7 +17,7 @@ from pq.engine import rebase, releases, remembered
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
 from pq.engine.lost import Lost, Trees, lost
-from pq.engine.onto import Release, change_of, onto
+from pq.engine.onto import Renames, change_of, onto
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
 from pq.repo.objects import Node
@@ -101,7 +101,7 @@ class _Seer:
     layers: Sequence[Layer]
     trees: Trees
     _changes: dict[int, Patch] = field(default_factory=dict)
-    _releases: dict[str, Release] = field(default_factory=dict)
+    _renames: dict[str, Renames] = field(default_factory=dict)
     _seen: dict[object, tuple[Cell, Nodes]] = field(default_factory=dict)
 
     def cells(self, names: Sequence[str]) -> Iterator[Cell]:
@@ -153,29 +153,29 @@ class _Seer:
 
     def _on(self, group: Sequence[int], name: str) -> Iterator[Cell]:
         objects, ground = self.workspace.checkout.objects, dict(self.trees)[name]
-        if name not in self._releases:
+        if name not in self._renames:
             pin = self.workspace.checkout.read_commit(self.workspace.pin_commit).tree
             touched = frozenset(path for each in self._differences for path, (was, _) in each.items() if was is not None)
-            self._releases[name] = Release(objects, pin, ground, touched)
-        release = self._releases[name]
+            self._renames[name] = Renames(objects, pin, ground, touched)
+        renames = self._renames[name]
         for number in group:
-            key = (number, *self._ground(number, release, ground))
+            key = (number, *self._ground(number, renames, ground))
             if key not in self._seen:
-                self._seen[key] = self._cell(number, release, name, ground)
+                self._seen[key] = self._cell(number, renames, name, ground)
             cell, changes = self._seen[key]
             ground = objects.edit(ground, dict(changes))
             yield replace(cell, release=name)
 
-    def _ground(self, number: int, release: Release, tree: str) -> Iterator[object]:
+    def _ground(self, number: int, renames: Renames, tree: str) -> Iterator[object]:
         """All that a patch finds in a tree: what stands at its paths, old and new, and above them."""
         named = self._differences[number].keys()
-        for path in sorted(named | {now for path in named if (now := release.renamed(path)) is not None}):
+        for path in sorted(named | {now for path in named if (now := renames.renamed(path)) is not None}):
             objects = self.workspace.checkout.objects
             yield path, objects.node(tree, path), tuple(objects.file(tree, above) for above in paths.above(path))
 
-    def _cell(self, number: int, release: Release, name: str, ground: str) -> tuple[Cell, Nodes]:
+    def _cell(self, number: int, renames: Renames, name: str, ground: str) -> tuple[Cell, Nodes]:
         objects, patch = self.workspace.checkout.objects, self.layers[number].entry.name
-        found = remembered.carried(self.workspace, onto(release, patch, self.layers[number], self._change(number), ground))
+        found = remembered.carried(self.workspace, onto(renames, patch, self.layers[number], self._change(number), ground))
         if not isinstance(found, Conflict):
             changes = {path: new for path, (_, new) in objects.difference(ground, found.tree).items()}
             return Cell(patch, name, found.outcome, found.note), changes

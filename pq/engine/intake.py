@@ -12,7 +12,7 @@ from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
@@ -36,7 +36,7 @@ class Incoming:
 
 def import_patches(
     workspace: Workspace, incoming: Sequence[Incoming], tell: Tell, *, strip: int, reverse: bool, force: bool
-) -> Outcome:
+) -> Ending:
     """Take patches into the series behind the top one, in this order. None of them is pushed."""
     with workspace.locked(tell):
         series, behind = workspace.series, workspace.stack.top
@@ -97,7 +97,7 @@ def from_commits(workspace: Workspace, spec: str, prefix: str, *, reverse: bool 
     return tuple(found)
 
 
-def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, reverse: bool, check: bool) -> Outcome:
+def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, reverse: bool, check: bool) -> Ending:
     """Put what a patch changes into the top patch."""
     with workspace.locked(tell):
         workspace.stack.require_top()
@@ -109,18 +109,18 @@ def fold(workspace: Workspace, content: bytes, tell: Tell, *, strip: int, revers
         tree = carry.apply_on(workspace, read.reversed() if reverse else read, made_for=None, ground=layer.tree, prove=True)
         if isinstance(tree, Failed):
             tell(events.NotFolded(tree))
-            return Outcome.CONFLICT
+            return Ending.CONFLICT
         moved = carry.renames(read.reversed() if reverse else read)
         content = carry.rewritten(workspace, layer.entry, layer.content, layer.before, tree, moved=moved)
         made = Layer(layer.entry.forward(), content, layer.before, tree)
         queue = rewrite.queue_changes(workspace, workspace.series, [made])
         outcome = carry_out(workspace, Plan(number, (made,), queue), tell, check=check)
-        if outcome is Outcome.DONE:
+        if outcome is Ending.DONE:
             tell(events.Refreshed(layer.entry.name, changed=True))
         return outcome
 
 
-def fork(workspace: Workspace, given: str | None, tell: Tell) -> Outcome:
+def fork(workspace: Workspace, given: str | None, tell: Tell) -> Ending:
     """Go on with a copy of the top patch under another name; the file of the old one stays."""
     with workspace.locked(tell):
         old = workspace.stack.require_top()

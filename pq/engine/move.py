@@ -15,7 +15,7 @@ Goal = str | int | None
 """Up to a patch, so many patches, -1 for all, None for one."""
 
 
-class Outcome(enum.Enum):
+class Ending(enum.Enum):
     """How a command ended that did not refuse to begin."""
 
     DONE = "done"
@@ -34,13 +34,13 @@ class PushOptions:
     fuzz: int = 0
 
 
-def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Outcome:
+def pop(workspace: Workspace, goal: Goal, tell: Tell) -> Ending:
     """Pop patches."""
     with workspace.locked(tell):
         return pop_patches(workspace, stack.to_pop(workspace.stack, goal), tell)
 
 
-def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell, *, dry_run: bool = False) -> Outcome:
+def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell, *, dry_run: bool = False) -> Ending:
     """Take these patches, top first, off the stack."""
     workspace.require_own()
     left = workspace.applied[: len(workspace.applied) - len(names)]
@@ -53,7 +53,7 @@ def pop_patches(workspace: Workspace, names: Sequence[str], tell: Tell, *, dry_r
     for name in names:
         tell(events.Removing(name))
     tell(events.NowAt(left[-1].patch if left else None, dry_run=dry_run))
-    return Outcome.DONE
+    return Ending.DONE
 
 
 def move(workspace: Workspace, commit: str, names: Sequence[str]) -> None:

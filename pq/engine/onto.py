@@ -28,8 +28,8 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Release:
-    """The files of a release that patches are carried to, and the tree of the one that they were made for; `touched` is what they change."""
+class Renames:
+    """What files that patches change (`touched`) are called in the tree `new` of a release; `old` is that of the one they were made for."""
 
     objects: Objects
     old: str
@@ -37,12 +37,12 @@ class Release:
     touched: frozenset[str]
 
     @cached_property
-    def _renames(self) -> Mapping[str, str]:
+    def _found(self) -> Mapping[str, str]:
         return self.objects.renames(self.old, self.new, self.touched)
 
     def renamed(self, path: str) -> str | None:
         """What a file of the old release is called in the new one, if it has another name there."""
-        return self._renames.get(path)
+        return self._found.get(path)
 
 
 def change_of(workspace: Workspace, layer: Layer) -> Patch:
@@ -56,12 +56,12 @@ def touched(changes: Iterable[Patch]) -> frozenset[str]:
     return frozenset(file.old_path for change in changes for file in change.files if file.old_path is not None)
 
 
-def onto(release: Release, name: str, layer: Layer, change: Patch, ground: str) -> Carried | Conflict:
+def onto(renames: Renames, name: str, layer: Layer, change: Patch, ground: str) -> Carried | Conflict:
     """A patch that stands between two trees, and changes this, on another tree. What is there already is left out."""
-    objects = release.objects
+    objects = renames.objects
     if layer.before in (ground, layer.tree):  # there is no diff in it, perhaps
         return Carried(layer.tree if layer.before == ground else ground, Outcome.IDENTICAL)
-    change, renamed = _followed(release, change, ground)
+    change, renamed = _followed(renames, change, ground)
     there: list[str] = []
     applied = _apply(objects, change, layer.before, ground, renamed)
     if isinstance(applied, Failed) and (left := carry.without(change, applied, Reason.LANDED)) != change:
@@ -81,14 +81,14 @@ def _apply(objects: Objects, change: Patch, before: str, ground: str, renamed: M
     return apply_patch(GitTree(objects, ground), change, base=carry.bases(objects, before, renamed))
 
 
-def _followed(release: Release, change: Patch, ground: str) -> tuple[Patch, Mapping[str, str]]:
+def _followed(renames: Renames, change: Patch, ground: str) -> tuple[Patch, Mapping[str, str]]:
     """The change, about the files under the names that they have now; and these, with those that they had."""
     renamed: dict[str, str] = {}
     files = []
     for file in change.files:
         old = file.old_path
-        now = release.renamed(old) if old is not None and release.objects.node(ground, old) is None else None
-        if old is not None and now is not None and release.objects.node(ground, now) is not None:
+        now = renames.renamed(old) if old is not None and renames.objects.node(ground, old) is None else None
+        if old is not None and now is not None and renames.objects.node(ground, now) is not None:
             renamed[now] = old
             file = replace(file, old_path=now, new_path=now if file.action is Action.MODIFY else file.new_path)
         files.append(file)

@@ -13,7 +13,7 @@ from pq.core.patch import EXECUTABLE, REGULAR, SYMLINK, Edit
 from pq.engine import carry, edit, events, rewrite
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo, PqError
@@ -94,7 +94,7 @@ def reduced(found: Sequence[Dependency]) -> tuple[Dependency, ...]:
     )
 
 
-def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Outcome:
+def absorb(workspace: Workspace, paths: Sequence[str], tell: Tell) -> Ending:
     """Put each edit into the applied patch that its lines come from. What comes from none, or can't be carried there, stays."""
     with workspace.locked(tell):
         old = layers(workspace)

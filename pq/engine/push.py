@@ -10,18 +10,18 @@ from pq.engine import events
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
-from pq.engine.move import Goal, Outcome, PushOptions, move, pop_patches
+from pq.engine.move import Ending, Goal, PushOptions, move, pop_patches
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean
 
 
-def push(workspace: Workspace, goal: Goal, options: PushOptions, tell: Tell) -> Outcome:
+def push(workspace: Workspace, goal: Goal, options: PushOptions, tell: Tell) -> Ending:
     """Push patches. What comes before the first one that is refused or rejected stays pushed, unless `atomic`."""
     with workspace.locked(tell):
         return _push(workspace, stack.to_push(workspace.stack, goal), options, tell)
 
 
-def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> Outcome:
+def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> Ending:
     """Push or pop until a patch is on top."""
     with workspace.locked(tell):
         if patch in workspace.stack.applied or workspace.series.find(patch) in workspace.stack.applied:
@@ -29,7 +29,7 @@ def goto(workspace: Workspace, patch: str, options: PushOptions, tell: Tell) -> 
         return _push(workspace, stack.to_push(workspace.stack, patch), options, tell)
 
 
-def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Outcome:
+def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, tell: Tell) -> Ending:
     workspace.require_own()
     if edited := workspace.edited():
         raise NotClean(
@@ -37,7 +37,7 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
             hint=f"{workspace.stack.taking_off(edited[0])}, then push again",
         )
     built = build(workspace, workspace.checkout.read_commit(workspace.head), entries, fuzz=options.fuzz)
-    candidates, outcome = () if options.atomic and built.refused else built.candidates, Outcome.DONE
+    candidates, outcome = () if options.atomic and built.refused else built.candidates, Ending.DONE
     gate = Gate(workspace, tell)
     if candidates:
         workspace.checkout.mover.require_clear(workspace.state(workspace.head), workspace.state(candidates[-1].commit.oid))
@@ -47,10 +47,10 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
         tell(applying)
     if built.refused is not None:
         tell(built.refused)
-        outcome = Outcome.REFUSED
+        outcome = Ending.REFUSED
     if options.check:
         candidates, rejected = _judged(gate, candidates, atomic=options.atomic)
-        outcome = Outcome.REJECTED if rejected else outcome
+        outcome = Ending.REJECTED if rejected else outcome
     elif candidates:
         tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
     names = [*workspace.stack.applied, *(candidate.patch for candidate in candidates)]

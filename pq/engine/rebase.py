@@ -21,8 +21,8 @@ from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
 from pq.engine.lost import Lost, lost
-from pq.engine.move import Outcome as Ending
-from pq.engine.onto import Carried, Release, change_of, onto, touched
+from pq.engine.move import Ending
+from pq.engine.onto import Carried, Renames, change_of, onto, touched
 from pq.engine.setup import build_environment
 from pq.engine.stop import Elsewhere, Halt, stoppable
 from pq.engine.workspace import Workspace
@@ -181,7 +181,7 @@ def _carried(
     """All patches, from the tree of one release, on that of the next one, or the first conflict."""
     found: list[_Moved] = []
     changes = {each.line.patch: change_of(workspace, each.layer) for each in moved if each.stays}
-    release = Release(workspace.checkout.objects, origin, ground, touched(changes.values()))
+    renames = Renames(workspace.checkout.objects, origin, ground, touched(changes.values()))
     known = workspace.resumed.known if workspace.resumed is not None else {}
     for each in moved:
         layer, line = each.layer, each.line
@@ -192,7 +192,7 @@ def _carried(
             continue
         settled = known.get((layer.before, layer.tree, ground))
         carried = (
-            _settled(settled, ground) if settled is not None else onto(release, line.patch, layer, changes[line.patch], ground)
+            _settled(settled, ground) if settled is not None else onto(renames, line.patch, layer, changes[line.patch], ground)
         )
         if not ask_again:
             carried = remembered.carried(workspace, carried)

@@ -12,7 +12,7 @@ from pq.engine import carry, edit, events, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.rewrite import Plan, carry_out, layers
 from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
@@ -20,7 +20,7 @@ from pq.errors import NothingToDo, PqError
 
 
 @stoppable
-def float_up(workspace: Workspace, tell: Tell, *, patch: str) -> Outcome | Halt:
+def float_up(workspace: Workspace, tell: Tell, *, patch: str) -> Ending | Halt:
     """Move an applied patch above all others that are applied."""
     name = find_applied(workspace.stack, patch)
     order = [each for each in workspace.stack.applied if each != name]
@@ -28,7 +28,7 @@ def float_up(workspace: Workspace, tell: Tell, *, patch: str) -> Outcome | Halt:
 
 
 @stoppable
-def sink(workspace: Workspace, tell: Tell, *, patch: str | None, below: str | None) -> Outcome | Halt:
+def sink(workspace: Workspace, tell: Tell, *, patch: str | None, below: str | None) -> Ending | Halt:
     """Move an applied patch, or the top one, below another one, or below all."""
     name = edit.applied(workspace, patch)
     order = [each for each in workspace.stack.applied if each != name]
@@ -37,7 +37,7 @@ def sink(workspace: Workspace, tell: Tell, *, patch: str | None, below: str | No
 
 
 @stoppable
-def squash(workspace: Workspace, tell: Tell, *, patches: Sequence[str]) -> Outcome | Halt:
+def squash(workspace: Workspace, tell: Tell, *, patches: Sequence[str]) -> Ending | Halt:
     """Make one of several applied patches, under the name of the lowest, where that stands."""
     names = sorted({find_applied(workspace.stack, each) for each in patches}, key=workspace.stack.applied.index)
     if len(names) < 2:
@@ -68,7 +68,7 @@ def squash(workspace: Workspace, tell: Tell, *, patches: Sequence[str]) -> Outco
     return outcome
 
 
-def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
+def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Ending:
     """Make unrefreshed changes of what the top patch changes, in some paths or in all; the patch and its text stay."""
     with workspace.locked(tell):
         name = workspace.stack.require_top()
@@ -88,7 +88,7 @@ def spill(workspace: Workspace, paths: Collection[str], tell: Tell) -> Outcome:
         return outcome
 
 
-def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[str, Collection[int]], tell: Tell) -> Outcome:
+def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[str, Collection[int]], tell: Tell) -> Ending:
     """Cut what some files change, or some hunks of them (by number; none: all), out of an applied patch into a new one below it."""
     with workspace.locked(tell):
         source = edit.applied(workspace, given)
@@ -98,7 +98,7 @@ def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[st
         tree = carry.apply_on(workspace, part, made_for=layer.before, ground=layer.before)
         if isinstance(tree, Failed):
             tell(events.Unfit(source, tree))
-            return Outcome.CONFLICT
+            return Ending.CONFLICT
         if tree in (layer.before, layer.tree):
             raise PqError(f"Patch {source} would be left with nothing, or lose nothing", hint="choose a part of it")
         edit.require_no_file(workspace, name)
@@ -114,7 +114,7 @@ def split(workspace: Workspace, given: str | None, name: str, chosen: Mapping[st
         return outcome
 
 
-def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) -> Outcome | Halt:
+def _reorder(workspace: Workspace, order: Sequence[str], name: str, tell: Tell) -> Ending | Halt:
     """Bring the applied patches into another order, in which one of them has another place."""
     applied = workspace.stack.applied
     first = next((number for number, (old, new) in enumerate(zip(applied, order, strict=True)) if old != new), None)

@@ -25,7 +25,7 @@ from pq.engine import carry, events, history, intake, rewrite
 from pq.engine.apply import Failed
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.rewrite import Plan, carry_out
 from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
@@ -54,7 +54,7 @@ class Prefer(enum.StrEnum):
 
 
 @stoppable
-def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Outcome | Halt:
+def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Ending | Halt:
     """Bring commits and files together. Raises NotClean where that takes a decision."""
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
     found = _Found(workspace.series)
@@ -79,7 +79,7 @@ def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Outcome |
         raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")
     before = _applied_before(workspace)
     outcome = carry_out(workspace, plan, tell)
-    if outcome is Outcome.DONE:
+    if outcome is Ending.DONE:
         left = [name for name in before if name in series.names and name not in [layer.entry.name for layer in made]]
         tell(events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, tuple(left)))
     return outcome

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from pq.engine import conflicts, edit, events, history, rebase, reorder, repair, stop
 from pq.engine.events import Tell
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.remembered import Remembered
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
@@ -35,7 +35,7 @@ class _Here:
 
 def resume(
     workspace: Workspace, tell: Tell, *, allow_empty: bool, leave_out: str | None = None, unchecked: bool = False
-) -> Outcome:
+) -> Ending:
     """Go on with the command that waits, or (`leave_out` says why) without the patch, or without asking the gate.
 
     Raises NothingToDo where there is none.
@@ -48,7 +48,7 @@ def resume(
             _require_above(waiting, found.laid.head, "since the conflict")
             if leave_out is None and (still := _open(waiting, found, here, allow_empty=allow_empty)):
                 tell(still)
-                return Outcome.CONFLICT
+                return Ending.CONFLICT
             found = replace(found, answer=here.answer)
             if leave_out is None and found.laid.series is not None:
                 Remembered(workspace).learn(found, here.answer)

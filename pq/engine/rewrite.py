@@ -12,7 +12,7 @@ from pq.engine.candidate import Candidate
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean
 from pq.repo import commits
@@ -58,7 +58,7 @@ def ground(workspace: Workspace, number: int) -> str:
     return commit_below(workspace, number).tree
 
 
-def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Outcome:
+def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = True) -> Ending:
     """Make the commits, ask the gate if files of the checkout change, and do it all as one operation."""
     below = commit_below(workspace, plan.below)
     candidates = built(workspace, plan.layers, below)
@@ -72,11 +72,11 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
             tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
         elif rejected := Gate(workspace, tell).judge(candidates):
             tell(rejected)
-            return Outcome.REJECTED
+            return Ending.REJECTED
     history.do(workspace, before, after)
     names = [*(workspace.stack.applied[: plan.below] if plan.below else ()), *(layer.entry.name for layer in plan.layers)]
     workspace.remember(parent.oid, names)
-    return Outcome.DONE
+    return Ending.DONE
 
 
 def built(workspace: Workspace, layers: Sequence[Layer], parent: Commit) -> tuple[Candidate, ...]:

@@ -15,9 +15,10 @@ from pq.engine import conflicts, events, history, rewrite
 from pq.engine.carry import Conflict
 from pq.engine.events import Tell
 from pq.engine.lost import Lost
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.workspace import Workspace
 from pq.repo import stops
+from pq.repo.commits import Commit
 from pq.repo.operations import State
 from pq.repo.stops import STOPPED, Call, Nodes, Stop
 
@@ -47,18 +48,18 @@ class Elsewhere:
     lost: tuple[Lost, ...] = ()
 
 
-BODIES: dict[str, Callable[..., Outcome | Halt]] = {}
+BODIES: dict[str, Callable[..., Ending | Halt]] = {}
 """The commands that can stop, by the names of their functions, as they are inside of the lock."""
 
 
 def stoppable(
-    body: Callable[Concatenate[Workspace, Tell, P], Outcome | Halt],
-) -> Callable[Concatenate[Workspace, Tell, P], Outcome]:
+    body: Callable[Concatenate[Workspace, Tell, P], Ending | Halt],
+) -> Callable[Concatenate[Workspace, Tell, P], Ending]:
     """Make a command of what is to be done inside of the lock. All other arguments are given by name, and JSON has them."""
     BODIES[body.__name__] = body
 
     @functools.wraps(body)
-    def command(workspace: Workspace, tell: Tell, /, *_: P.args, **arguments: P.kwargs) -> Outcome:
+    def command(workspace: Workspace, tell: Tell, /, *_: P.args, **arguments: P.kwargs) -> Ending:
         with workspace.locked(tell):
             said = json.loads(json.dumps(arguments))  # as a command that goes on has them
             return run(workspace, Call(workspace.title, body.__name__, said), tell)
@@ -66,10 +67,10 @@ def stoppable(
     return command
 
 
-def run(workspace: Workspace, call: Call, tell: Tell) -> Outcome:
+def run(workspace: Workspace, call: Call, tell: Tell) -> Ending:
     """Do what the command says, or stop at the conflict that it comes to."""
     found = BODIES[call.name](workspace, tell, **call.arguments)
-    return found if isinstance(found, Outcome) else _stop(workspace, found, call, tell)
+    return found if isinstance(found, Ending) else _stop(workspace, found, call, tell)
 
 
 def decide(workspace: Workspace, nodes: Nodes) -> tuple[str, ...]:
@@ -84,24 +85,14 @@ def decide(workspace: Workspace, nodes: Nodes) -> tuple[str, ...]:
     return paths
 
 
-def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
-    conflict, objects = halt.conflict, workspace.checkout.objects
+def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Ending:
+    conflict, elsewhere, objects = halt.conflict, halt.elsewhere, workspace.checkout.objects
+    release, lost = (None, ()) if elsewhere is None else (elsewhere.release, elsewhere.lost)
     marked = conflicts.mark(workspace, conflict)
     if marked is None:
-        tell(
-            events.Unfit(
-                conflict.patch,
-                conflict.failed,
-                *(() if halt.elsewhere is None else (halt.elsewhere.release, halt.elsewhere.lost)),
-            )
-        )
-        return Outcome.CONFLICT
-    elsewhere = halt.elsewhere
-    ground = (
-        rewrite.commit_below(workspace, halt.number) if elsewhere is None else workspace.checkout.read_commit(elsewhere.commit)
-    )
-    candidates = rewrite.built(workspace, conflict.below, ground)
-    head = candidates[-1].commit if candidates else ground
+        tell(events.Unfit(conflict.patch, conflict.failed, release, lost))
+        return Ending.CONFLICT
+    head = _below(workspace, halt)
     before = workspace.state(workspace.head)
     before = replace(before, files=halt.edits or before.files, series=None if elsewhere is None else workspace.queue.series_name)
     laid = State(head.oid, marked.tree, conflicts=marked.files, series=None if elsewhere is None else elsewhere.series)
@@ -109,16 +100,25 @@ def _stop(workspace: Workspace, halt: Halt, call: Call, tell: Tell) -> Outcome:
     files = {path: objects.node(marked.tree, path) for path in marked.files}
     carried = (conflict.before, conflict.tree, conflict.ground)
     known = workspace.resumed.known if workspace.resumed is not None else {}
-    history.step(
-        workspace, before, laid, Stop(call, known, conflict.patch, carried, files, before, laid, renamed=conflict.renamed)
-    )
+    stop = Stop(call, known, conflict.patch, carried, files, before, laid, renamed=conflict.renamed)
+    history.step(workspace, before, laid, stop)
     if elsewhere is None:
         below = workspace.stack.applied[: halt.number] if halt.number else ()
         workspace.remember(head.oid, [*below, *(layer.entry.name for layer in conflict.below)])
     whole = tuple(path for path in files if path not in marked.marked)
-    on, lost = (None, ()) if elsewhere is None else (elsewhere.release, elsewhere.lost)
-    tell(events.Stopped(conflict.patch, tuple(marked.marked), whole, conflict.failed, on, lost))
-    return Outcome.CONFLICT
+    tell(events.Stopped(conflict.patch, tuple(marked.marked), whole, conflict.failed, release, lost))
+    return Ending.CONFLICT
+
+
+def _below(workspace: Workspace, halt: Halt) -> Commit:
+    """The commit that the conflict is laid on: what was carried so far, written."""
+    elsewhere = halt.elsewhere
+    if elsewhere is None:
+        ground = rewrite.commit_below(workspace, halt.number)
+    else:
+        ground = workspace.checkout.read_commit(elsewhere.commit)
+    candidates = rewrite.built(workspace, halt.conflict.below, ground)
+    return candidates[-1].commit if candidates else ground
 
 
 def _require_apart(workspace: Workspace, before: State, laid: State) -> None:

@@ -7,19 +7,19 @@ from pq.engine import events
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
-from pq.engine.move import Outcome
+from pq.engine.move import Ending
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 
 
-def verify(workspace: Workspace, tell: Tell) -> Outcome:
+def verify(workspace: Workspace, tell: Tell) -> Ending:
     """Does the whole series apply to its pin, in memory, and pass? The checkout need not be on its branch, or clean."""
     if not workspace.stack_order:
         return _pin(workspace, tell)
     return _judge(workspace, workspace.stack_order, tell)
 
 
-def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
+def check(workspace: Workspace, patch: str | None, tell: Tell) -> Ending:
     """Ask the gate about the stack up to a patch, applied or not; without one, about the stack as it is."""
     order = workspace.stack_order
     if patch is None:
@@ -42,7 +42,7 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Outcome:
     return _judge(workspace, order[: names.index(name) + 1], tell)
 
 
-def _pin(workspace: Workspace, tell: Tell) -> Outcome:
+def _pin(workspace: Workspace, tell: Tell) -> Ending:
     with workspace.locked(tell):
         return _gate(workspace, [_release(workspace)], tell)
 
@@ -53,22 +53,22 @@ def _release(workspace: Workspace) -> Candidate:
     return Candidate(workspace.pin.release, commit.tree, commit)
 
 
-def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Outcome:
+def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Ending:
     with workspace.locked(tell):
         parent = workspace.checkout.read_commit(workspace.pin_commit)
         built = build(workspace, parent, entries)
         if built.refused is not None:
             tell(built.refused)
-            return Outcome.REFUSED
+            return Ending.REFUSED
         if empty := tuple(applying.patch for applying in built.applying if applying.empty):
             tell(events.Empty(empty))
         return _gate(workspace, list(built.candidates), tell)
 
 
-def _gate(workspace: Workspace, candidates: list[Candidate], tell: Tell) -> Outcome:
+def _gate(workspace: Workspace, candidates: list[Candidate], tell: Tell) -> Ending:
     rejected = Gate(workspace, tell).judge(candidates, fresh=True)
     if rejected is not None:
         tell(rejected)
-        return Outcome.REJECTED
+        return Ending.REJECTED
     tell(events.Passed(tuple(candidate.patch for candidate in candidates)))
-    return Outcome.DONE
+    return Ending.DONE

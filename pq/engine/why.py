@@ -16,7 +16,7 @@ from pq.core.patch import FilePatch, Patch
 from pq.engine import rebase, releases, remembered
 from pq.engine.carry import Conflict, Layer
 from pq.engine.lost import Lost, Trees, lost
-from pq.engine.onto import Release, change_of, onto, touched
+from pq.engine.onto import Renames, change_of, onto, touched
 from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 from pq.repo.objects import GitTree
@@ -88,11 +88,11 @@ class _Looking:
         objects, name = self.workspace.checkout.objects, self.layers[-1].entry.name
         (_, pin), (last, ground) = self.trees[0], self.trees[-1]
         changes = [change_of(self.workspace, layer) for layer in self.layers]
-        release = Release(objects, pin, ground, touched(changes))
+        renames = Renames(objects, pin, ground, touched(changes))
         for layer, change in zip(self.layers[:-1], changes, strict=False):
-            below = remembered.carried(self.workspace, onto(release, layer.entry.name, layer, change, ground))
+            below = remembered.carried(self.workspace, onto(renames, layer.entry.name, layer, change, ground))
             ground = ground if isinstance(below, Conflict) else below.tree
-        found = remembered.carried(self.workspace, onto(release, name, self.layers[-1], self.change, ground))
+        found = remembered.carried(self.workspace, onto(renames, name, self.layers[-1], self.change, ground))
         note = "" if isinstance(found, Conflict) else found.note
         failed = found.failed if isinstance(found, Conflict) else None
         gone = lost(objects, failed, self.trees[1:], found.renamed, search=True) if failed is not None else ()
