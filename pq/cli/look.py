@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pq.cli import report
+from pq.cli import sentences
 from pq.cli.main import Command, Settings
 from pq.engine import status
 from pq.errors import NothingToDo
@@ -17,7 +17,7 @@ def files_command(settings: Settings, patch: str | None) -> None:
     """Print the files that PATCH, or the top patch, touches; with -v, + and - mark new files and those that go."""
     files = status.touched(settings.workspace(), patch)
     paths = sorted({file.path for file in files})
-    settings.report.result("files", paths, report.file_lines(files, marks=settings.report.verbose))
+    settings.report.result("files", paths, sentences.file_lines(files, marks=settings.report.verbose))
 
 
 @click.command("patches", cls=Command)
@@ -30,7 +30,7 @@ def patches_command(settings: Settings, files: tuple[str, ...]) -> None:
     if not names:
         raise NothingToDo(f"No patch touches {', '.join(files)}", hint="pq files PATCH lists the files of a patch")
     states = [state for state in status.patches(workspace, verdicts=settings.report.as_json) if state.name in names]
-    settings.report.result("patches", states, report.series_lines(states, marks=settings.report.verbose))
+    settings.report.result("patches", states, sentences.series_lines(states, marks=settings.report.verbose))
 
 
 @click.command("show", cls=Command)
@@ -50,4 +50,4 @@ def show_command(settings: Settings, patch: str | None) -> None:
 def status_command(settings: Settings) -> None:
     """Say what is applied, what was checked, and what differs from what it should be."""
     found = status.read(settings.workspace())
-    settings.report.result("status", found, report.status_lines(found))
+    settings.report.result("status", found, sentences.status_lines(found))

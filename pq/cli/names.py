@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pq.cli import report
+from pq.cli import sentences
 from pq.cli.main import Command, Settings
 from pq.core.stack import Stack
 from pq.errors import NothingToDo
@@ -50,7 +50,7 @@ def series_command(settings: Settings) -> None:
         if marks
         else tuple(status.PatchState(name, applied=False, top=False, checked=None) for name in workspace.series.names)
     )
-    settings.report.result("series", states, report.series_lines(states, marks=settings.report.verbose))
+    settings.report.result("series", states, sentences.series_lines(states, marks=settings.report.verbose))
 
 
 @click.command("applied", cls=Command)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pq.cli import report
+from pq.cli import sentences
 from pq.cli.main import Command, Settings
 from pq.engine import init, setup
 from pq.queue import FILE
@@ -27,7 +27,7 @@ def init_command(settings: Settings, folder: Path, source: str | None, pin: str 
         raise click.UsageError("a new queue takes --source, such as pypi:NAME or a git URL or path, and --pin, such as v0.5.9")
     else:
         made = init.init(place, source=source, pin=pin, checkout_path=checkout)
-    settings.report.done("made", made, report.init_lines(made))
+    settings.report.done("made", made, sentences.init_lines(made))
 
 
 @click.command("setup", cls=Command)
@@ -36,4 +36,4 @@ def setup_command(settings: Settings) -> None:
     """Make what is missing: the checkout on its pin, and the environment of the import check."""
     workspace = settings.workspace()
     done = setup.setup(workspace, settings.report)
-    settings.report.done("setup", done, report.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))
+    settings.report.done("setup", done, sentences.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))

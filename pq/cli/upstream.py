@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from pq.cli import matrix
-from pq.cli import releases as sentences
+from pq.cli import matrix, sentences
 from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
 from pq.core import ledger

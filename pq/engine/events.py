@@ -1,4 +1,4 @@
-"""What a command reports while it works. Values; the sentences are in `pq.cli.report`."""
+"""What a command reports while it works. Values; the sentences are in `pq.cli.sentences`."""
 
 from __future__ import annotations
 
