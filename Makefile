@@ -30,7 +30,7 @@ bench: setup
 	$(BIN)/python -m tests.bench.rebase
 
 setup: $(VENV)/complete
-	$(BIN)/pq setup
+	$(BIN)/pq setup --trust
 
 $(VENV)/complete: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pq needs Python 3.11 or newer")'

@@ -9,13 +9,12 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pq.core import series
+from pq.core import paths, series
 from pq.core.rules import CODES
 from pq.core.series import Pin, Series
 from pq.errors import ParseError, PqError
 
 FILE = "pq.toml"
-_SERIES = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]*")
 _HEADER = re.compile(r"\s*\[+\s*\"?([\w-]+)\"?\s*\]")
 _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
@@ -78,6 +77,11 @@ class Queue:
     def checkout(self) -> Path:
         """The folder of the checkout."""
         return self.root / self.config.checkout
+
+    @property
+    def has_checkout_inside(self) -> bool:
+        """Whether the checkout is below the queue's own folder, as the system sees it."""
+        return self.checkout.resolve().is_relative_to(self.root.resolve())
 
     @property
     def series_file(self) -> Path:
@@ -194,10 +198,11 @@ def open_queue(root: Path, *, series_name: str | None = None, candidate: Path | 
 
 def require_name(series_name: str) -> str:
     """The name of a series. Raises PqError where it can't be both a file below `series/` and a branch below `pq/`."""
-    name = series_name
-    if not _SERIES.fullmatch(name) or ".." in name or name.endswith((".lock", "/", ".")) or "//" in name or "/." in name:
-        raise PqError(f"{name!r} can't be the name of a series", hint="it names a file under series/ and a branch pq/<series>")
-    return name
+    if not series.can_be_ref(series_name):
+        raise PqError(
+            f"{series_name!r} can't be the name of a series", hint="it names a file under series/ and a branch pq/<series>"
+        )
+    return series_name
 
 
 def _config(table: Mapping[str, object]) -> Config:
@@ -209,10 +214,10 @@ def _config(table: Mapping[str, object]) -> Config:
         source=_text(upstream, "upstream", "source"),
         series=_text(upstream, "upstream", "series"),
         checkout=_text(upstream, "upstream", "checkout", ".checkout"),
-        prefix=_text(upstream, "upstream", "prefix", "").strip("/"),
+        prefix=_folder(upstream, "upstream", "prefix", ""),
         guards=_texts(upstream, "upstream", "guards"),
         check=CheckConfig(
-            root=_text(check, "check", "root", ".").strip("/"),
+            root=_folder(check, "check", "root", "."),
             modules=_texts(check, "check", "modules"),
             python=_text(check, "check", "python", "managed"),
             requirements=_text(check, "check", "requirements", ""),
@@ -236,6 +241,14 @@ def _text(table: Mapping[str, object], where: str, key: str, default: str | None
     if not isinstance(value, str):
         raise _Fault(where, key, "is missing" if value is None else "has to be a string")
     return value
+
+
+def _folder(table: Mapping[str, object], where: str, key: str, default: str) -> str:
+    """A folder of the tree."""
+    said = _text(table, where, key, default).strip("/")
+    if said not in ("", ".") and (reason := paths.fault(said)):
+        raise _Fault(where, key, f"has to be a folder of the tree: {reason}")
+    return said
 
 
 def _texts(table: Mapping[str, object], where: str, key: str) -> tuple[str, ...]:

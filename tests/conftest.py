@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,10 +89,11 @@ def git(folder: Path, *words: str) -> str:
 
 @dataclass
 class World:
-    """An upstream repository with tag v1, a queue on it in `queue`, and its checkout."""
+    """An upstream repository with tag v1, a queue on it in `queue`, and its checkout. `trusting`: of hooks of any kind."""
 
     root: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    trusting: bool = True
 
     @property
     def upstream(self) -> Path:
@@ -119,7 +120,7 @@ class World:
         raw = [io.BytesIO(), io.BytesIO()]
         out, err = (io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n") for stream in raw)
         with contextlib.chdir(cwd or self.queue), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = run(words)
+            code = run(self._said(words))
             out.flush()
             err.flush()
         printed = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in raw]
@@ -129,7 +130,7 @@ class World:
     def process(self, *words: str, cwd: Path | None = None, given: bytes = b"") -> Result:
         """Run pq as a user does, in a process of its own, with this on its standard input."""
         done = subprocess.run(
-            [sys.executable, "-m", "pq", *words],
+            [sys.executable, "-m", "pq", *self._said(words)],
             cwd=cwd or self.queue,
             capture_output=True,
             check=False,
@@ -139,6 +140,10 @@ class World:
         out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
         assert "Traceback" not in err, err
         return Result(done.returncode, out, err)
+
+    def _said(self, words: Sequence[str]) -> Sequence[str]:
+        """The command of a user who trusts the hooks as they are."""
+        return ["--trust", *words] if self.trusting else words
 
     def release(self, tag: str, files: Mapping[str, bytes]) -> None:
         """Commit exactly these files upstream and tag them."""

@@ -84,7 +84,7 @@ def test_the_story_shows_what_happens(tmp_path: Path) -> None:
     config.write_text(re.sub(r"modules = .*\n", "", config.read_text()))
     wanted = list(steps((PROJECT / STORY).read_text(encoding="utf-8")))
 
-    session(["pq setup"], clone)
+    session(["pq setup --trust"], clone)
     printed = session([command for command, _ in wanted], clone)
 
     for (command, said), got in zip(wanted, printed, strict=True):

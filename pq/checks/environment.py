@@ -100,9 +100,10 @@ def build(folder: Path, requirements: Path, *, progress: Callable[[str], None]) 
     """Build a managed environment with exactly the listed packages. Raises PqError with pip's last words."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _run([sys.executable, "-m", "venv", str(folder)], progress)
+    _run([sys.executable, "-P", "-m", "venv", str(folder)], progress)
     install = [
         str(python_in(folder)),
+        "-P",
         "-m",
         "pip",
         "install",

@@ -27,7 +27,7 @@ _MODULES = {
     "pq.cli.names": ("top", "next", "previous", "series", "applied", "unapplied"),
     "pq.cli.look": ("files", "patches", "show", "status"),
     "pq.cli.checks": ("check", "verify"),
-    "pq.cli.prepare": ("init", "setup"),
+    "pq.cli.prepare": ("init", "setup", "trust"),
     "pq.cli.folder": ("apply",),
     "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove", "snapshot"),
     "pq.cli.reorder": ("float", "sink", "squash", "spill", "split"),
@@ -49,6 +49,7 @@ class Settings:
     series: str | None = None
     report: Report = field(default_factory=Report)
     words: Sequence[str] = ()
+    trust: bool = False
 
     @property
     def start(self) -> Path:
@@ -62,7 +63,7 @@ class Settings:
         for word in words:
             if word in ("-C", "--directory", "--queue", "--series"):
                 next(words, None)
-            elif word not in ("-q", "--quiet", "-v", "--verbose", "--json", "--no-daemon"):
+            elif word not in ("-q", "--quiet", "-v", "--verbose", "--json", "--no-daemon", "--trust"):
                 found.append(word)
         return " ".join(found)
 
@@ -73,8 +74,16 @@ class Settings:
         named = self.queue or (Path(os.environ["PQ_QUEUE"]) if os.environ.get("PQ_QUEUE") else None)
         series = self.series or os.environ.get("PQ_SERIES") or None
         workspace = open_workspace(
-            self.start, queue_root=self.start / named if named else None, series_name=series, title=self.title
+            self.start,
+            queue_root=self.start / named if named else None,
+            series_name=series,
+            title=self.title,
+            trusted=os.environ.get("PQ_TRUST"),
         )
+        if self.trust:
+            from pq.engine import trust
+
+            trust.ensure(workspace)
         workspace.settle(self.report)
         return workspace
 
@@ -115,6 +124,11 @@ def _common() -> list[click.Parameter]:
             {"type": folder, "metavar": "DIR", "help": "The queue; else the nearest pq.toml upwards, or PQ_QUEUE."},
         ),
         (("--series",), "series", {"metavar": "NAME", "help": "The series; else pq.toml's, or PQ_SERIES."}),
+        (
+            ("--trust",),
+            "trust",
+            {"is_flag": True, "help": "Trust the hooks and checks of the queue as they are now; see pq trust."},
+        ),
         (("--no-daemon",), "no_daemon", {"is_flag": True, "help": "Import in a fresh process, and leave none behind."}),
     ]
     return [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from pq.cli import sentences
+from pq.cli import bundles, sentences
 from pq.cli.main import Command, Settings
-from pq.engine import init, setup
+from pq.engine import init, setup, trust
+from pq.errors import NotChecked, NothingToDo
 from pq.queue import FILE
 
 
@@ -37,3 +39,34 @@ def setup_command(settings: Settings) -> None:
     workspace = settings.workspace()
     done = setup.setup(workspace, settings.report)
     settings.report.done("setup", done, sentences.setup_lines(done, workspace.queue.relative(workspace.queue.checkout)))
+
+
+@click.command("trust", cls=Command)
+@click.argument("digest", required=False)
+@click.option("--revoke", is_flag=True, help="Trust nothing of this queue any more.")
+@click.pass_obj
+def trust_command(settings: Settings, digest: str | None, revoke: bool) -> None:
+    """Show what the queue would have run, its hooks, probes and checks, and trust exactly these bytes.
+
+    On a terminal it asks. Elsewhere it takes the DIGEST that it prints.
+    """
+    workspace = settings.workspace()
+    if revoke:
+        if digest is not None:
+            raise click.UsageError("--revoke goes without a digest")
+        trust.take_back(workspace.queue)
+        settings.report.done("revoked", str(workspace.queue.root), ["Nothing of this queue is trusted any more"])
+        return
+    found = trust.read(workspace.queue)
+    if trust.is_trusted(workspace):
+        what = "trusted already" if found.own else "nothing but pq's own checks, which take no trust"
+        raise NothingToDo(f"The hooks and checks of this queue are {what}")
+    if digest is not None:
+        trust.give_by_digest(workspace.queue, digest)
+    else:
+        settings.report.result("trust", {"digest": found.digest, "parts": sorted(found.parts)}, bundles.bundle_lines(found))
+        if not sys.stdin.isatty():
+            raise NotChecked("Nothing is trusted: there is no terminal to ask on", hint=f"pq trust {found.digest}")
+        click.confirm("Trust these?", abort=True, err=True)
+        trust.give(workspace.queue, found)
+    settings.report.done("trusted", found.digest, [f"Trusted: {found.digest}"])

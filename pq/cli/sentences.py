@@ -252,6 +252,9 @@ def status_lines(status: Status) -> list[str]:
     lines += [f"Commit changed by other means: {name}" for name in status.reworked]
     lines += ["hint: pq repair takes that into the files"] if status.reworked else []
     lines += [status.disorder] if status.disorder else []
+    lines += (
+        [] if status.trusted else ["The hooks and checks of this queue are not trusted", "hint: pq trust shows them and asks"]
+    )
     lines += [f"In the series, but without a file: {name}" for name in status.missing]
     lines += [f"In no series: {name}" for name in status.unlisted]
     return lines

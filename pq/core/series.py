@@ -29,6 +29,7 @@ _BLANKS = b" \t\f\v\r"
 _WORD = re.compile(rb"[^ \t\f\v\r\n]+")
 _PIN = re.compile(rb"#\s*pq-pin:\s*(?P<release>\S+)(?:\s+(?P<commit>[0-9a-f]{40}))?\s*$")
 _PIN_LINE = re.compile(rb"#\s*pq-pin:")
+_REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]*")
 _STRIP = re.compile(r"(?:-R?p|--strip=)([0-9]{1,3}|ab)")
 
 
@@ -191,6 +192,12 @@ def require_name(name: str) -> None:
             raise PqError(f"{name!r} can't be the name of a patch: {fact}", hint="take another name")
 
 
+def can_be_ref(name: str) -> bool:
+    """Whether git takes a name for a ref, behind a folder. Source: git-check-ref-format(1)."""
+    odd = ".." in name or "//" in name or "/." in name or name.endswith((".lock", "/", "."))
+    return _REF.fullmatch(name) is not None and not odd
+
+
 def read(data: bytes, *, file: str) -> Series:
     """Read a series file. `file` names it in errors.
 
@@ -246,7 +253,10 @@ def _pin(line: bytes, number: int, file: str) -> Pin:
         raise _error(
             "expected # pq-pin: RELEASE, and behind it at most a whole commit id", file, number, line, line.index(b":") + 1
         )
-    return Pin(_text(found["release"]), _text(found["commit"] or b"") or None)
+    release = _text(found["release"])
+    if not can_be_ref(release):
+        raise _error("this can't be the name of a release", file, number, line, line.index(found["release"]))
+    return Pin(release, _text(found["commit"] or b"") or None)
 
 
 def _entry(line: bytes, number: int, file: str) -> Entry | None:

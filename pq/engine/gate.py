@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pq
-from pq.engine import checking, events
+from pq.engine import checking, events, trust
 from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
@@ -52,7 +52,7 @@ class Gate:
         left = candidates if fresh else self._unknown(candidates)
         if not left:
             return None
-        self._require_hook()
+        self._require_ready()
         self.workspace.checkout.objects.flush()
         rejected = self._run(left)
         if rejected is None:
@@ -64,7 +64,7 @@ class Gate:
     def require_ready(self, candidates: Sequence[Candidate]) -> None:
         """Raise NotChecked where the gate has to be asked about these, and can't be."""
         if self._unknown(candidates):
-            self._require_hook()
+            self._require_ready()
 
     def passed(self, before: str, commit: Commit, *, final: bool) -> bool:
         """Whether a candidate was let through under the configuration of now."""
@@ -82,7 +82,7 @@ class Gate:
             [candidate for number, candidate in enumerate(candidates) if number in unknown or number == last] if unknown else ()
         )
 
-    def _require_hook(self) -> None:
+    def _require_ready(self) -> None:
         if not self.hook.is_file():
             raise NotChecked(
                 "hooks/pre-apply is missing, so nothing can be checked",
@@ -90,6 +90,7 @@ class Gate:
             )
         if not os.access(self.hook, os.X_OK):
             raise NotChecked("hooks/pre-apply is not executable", hint=f"chmod +x {self.hook}")
+        trust.require(self.workspace)
 
     def _run(self, candidates: Sequence[Candidate]) -> events.Rejected | None:
         workspace = self.workspace
@@ -101,6 +102,7 @@ class Gate:
             PQ_CHECKOUT=str(workspace.queue.checkout),
             PQ_SERIES=workspace.queue.series_name,
             PATH=path,
+            PYTHONPYCACHEPREFIX=str(workspace.checkout.folder / "bytecode"),  # what lies in __pycache__ is not what was trusted
         )
         if workspace.queue.candidate is not None:
             variables["PQ_CANDIDATE"] = str(workspace.queue.candidate)
@@ -150,14 +152,13 @@ class Gate:
 
     @cached_property
     def _configuration(self) -> str:
-        """A digest of all that a verdict depends on but the trees."""
+        """A digest of all that a verdict depends on but the trees; of what is not trusted, no interpreter is asked, and nothing passed."""
         queue = self.workspace.queue
+        if not trust.is_trusted(self.workspace):
+            return ""
         digest = hashlib.sha256(f"{pq.__version__}\n{queue.config.check}\n".encode())
         digest.update(checking.interpreter(queue, self.workspace.pin).identity.encode())
-        for place in sorted((queue.root / "hooks").rglob("*")):
-            if place.is_file() and "__pycache__" not in place.parts:
-                content = place.read_bytes()
-                digest.update(f"\n{queue.relative(place)} {len(content)}\n".encode("utf-8", "surrogateescape") + content)
+        digest.update(trust.read(queue).digest.encode())
         return digest.hexdigest()
 
 

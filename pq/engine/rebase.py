@@ -286,7 +286,7 @@ def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run
 
 def _judge(workspace: Workspace, new: _New, candidates: Sequence[Candidate], tell: Tell) -> events.Rejected | None:
     """Ask the gate about a series that the queue does not have yet."""
-    build_environment(workspace.queue, Pin(new.series), lambda text: tell(events.Progress(text)))
+    build_environment(workspace, Pin(new.series), lambda text: tell(events.Progress(text)))
     for left in workspace.checkout.folder.glob(f"{_CANDIDATE}*"):  # by a command that was killed
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_CANDIDATE, dir=workspace.checkout.folder) as folder:

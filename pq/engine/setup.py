@@ -9,13 +9,14 @@ from pathlib import Path
 
 from pq.checks import environment
 from pq.core.series import Pin, Series
-from pq.engine import checking, events, history, releases
+from pq.engine import checking, events, history, releases, trust
 from pq.engine.events import Tell
 from pq.engine.releases import Progress
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, PqError
 from pq.queue import Queue
 from pq.repo import checkout
+from pq.repo.checkout import Checkout
 from pq.repo.files import write_synced
 
 _PARTIAL = ".pq-new"
@@ -36,19 +37,21 @@ def setup(workspace: Workspace, tell: Tell) -> SetUp:
         tell(events.Progress(text))
 
     queue = workspace.queue
+    if not queue.has_checkout_inside:
+        trust.require(workspace)  # what a clone says of other folders of this machine
     made = _checkout(queue, workspace.series, progress)
     with workspace.locked(tell):
         found = releases.commit_of(workspace.checkout, queue, workspace.pin, progress)
         _record_pin(queue, Pin(workspace.pin.release, found))
         made = _branch(workspace, found) or made
-    return SetUp(made, build_environment(queue, workspace.pin, progress))
+    return SetUp(made, build_environment(workspace, workspace.pin, progress))
 
 
 def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     """Make the checkout beside its place and put it there whole."""
     place = queue.checkout
     if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
-        _require_checkout(place, queue.root)
+        _open_existing(place, queue.root).write_down_queue()
         return False
     partial = place.with_name(place.name + _PARTIAL)
     shutil.rmtree(partial, ignore_errors=True)
@@ -62,9 +65,9 @@ def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
     return True
 
 
-def _require_checkout(place: Path, queue: Path) -> None:
+def _open_existing(place: Path, queue: Path) -> Checkout:
     try:
-        checkout.open_checkout(place, queue=queue)
+        return checkout.open_checkout(place, queue=queue)
     except PqError:
         if (place / ".git").exists():
             raise
@@ -96,15 +99,19 @@ def _branch(workspace: Workspace, commit: str) -> bool:
     return True
 
 
-def build_environment(queue: Queue, pin: Pin, progress: Progress) -> bool:
-    """Build the managed environment of the import check for a pin, where there is to be one; whether it was built now."""
-    check = queue.config.check
+def build_environment(workspace: Workspace, pin: Pin, progress: Progress) -> bool:
+    """Build the managed environment of the import check for a pin, where there is to be one; whether it was built now.
+
+    Raises NotChecked where that is not trusted: packages may run code of their own when they are installed.
+    """
+    queue, check = workspace.queue, workspace.queue.config.check
     if not check.modules or check.python != "managed":
         return False
     requirements = checking.requirements_file(queue, pin)
     folder = environment.managed(requirements.read_bytes(), checking.cache())
     if environment.is_complete(folder):
         return False
+    trust.require(workspace)
     progress(f"building the environment of the import check for {pin.release}")
     environment.build(folder, requirements, progress=progress)
     return True

@@ -11,6 +11,7 @@ from pq.core import ledger
 from pq.core.ledger import Ledger
 from pq.core.patch import FilePatch
 from pq.core.series import Entry
+from pq.engine import trust
 from pq.engine.gate import Gate
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, PqError
@@ -48,7 +49,7 @@ class Status:
 
     `reworked` are applied patches whose commits were changed by other means; `way_out` is the command that takes off the lowest edited
     one; `disorder` says where the applied patches are not the first of the series; `stopped` is the command that waits at a conflict;
-    `ledger` is what became of the patches that the series was made of.
+    `ledger` is what became of the patches that the series was made of; `trusted`: its hooks may run.
     """
 
     series: str
@@ -65,6 +66,7 @@ class Status:
     disorder: str | None
     stopped: StoppedAt | None
     ledger: Ledger | None
+    trusted: bool
 
 
 def read(workspace: Workspace) -> Status:
@@ -93,6 +95,7 @@ def read(workspace: Workspace) -> Status:
         if stop is not None
         else None,
         ledger=ledger.read(workspace.series),
+        trusted=trust.is_trusted(workspace),
     )
 
 

@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 class Workspace:
     """One queue and its checkout. `title` is what `pq log` calls the operation that is made of the command.
 
-    `resumed`: the command goes on from there. `at` is the commit that the stack ends at; None: the branch's.
+    `resumed`: the command goes on from there. `at` is the commit that the stack ends at; None: the branch's. `trusted` is the digest of
+    what the command may run of the queue's own, if the user said one.
     """
 
     queue: Queue
     title: str = ""
     resumed: Stop | None = None
     at: str | None = None
+    trusted: str | None = None
 
     @property
     def series(self) -> Series:
@@ -51,8 +53,13 @@ class Workspace:
 
     @cached_property
     def checkout(self) -> Checkout:
-        """The checkout. Raises PqError where there is none."""
-        return checkout.open_checkout(self.queue.checkout, queue=self.queue.root)
+        """The checkout. Raises PqError where there is none, or where one outside of the queue's folder does not know the queue."""
+        opened = checkout.open_checkout(self.queue.checkout, queue=self.queue.root)
+        if not self.queue.has_checkout_inside and not opened.knows_queue:
+            raise PqError(
+                f"The checkout {opened.root} is not known to belong to this queue", hint="pq setup writes that down in it"
+            )
+        return opened
 
     def variant(self, *, queue: Queue | None = None, at: str | None = None) -> Workspace:
         """The same with another queue, or ending at another commit, on the same open checkout."""
@@ -202,6 +209,7 @@ def open_workspace(
     queue_root: Path | None = None,
     series_name: str | None = None,
     title: str = "",
+    trusted: str | None = None,
 ) -> Workspace:
     """The workspace around a folder: the nearest queue upwards, or the one that the checkout around it belongs to."""
     root = queue_root or queue.find(start) or checkout.queue_of(start)
@@ -209,7 +217,7 @@ def open_workspace(
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
     found = queue.open_queue(root, series_name=series_name)
     _require_this_checkout(start, found)
-    return Workspace(found, title)
+    return Workspace(found, title, trusted=trusted)
 
 
 def _require_this_checkout(start: Path, found: Queue) -> None:

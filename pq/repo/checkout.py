@@ -11,6 +11,7 @@ What pq keeps in git besides the branch:
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from pq.repo.objects import GitTree, Objects
 from pq.repo.transaction import JOURNAL, Mover
 from pq.repo.worktree import Worktree
 
+_QUEUE = "pq.queue"
 _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
 _BRANCHES = "refs/heads/pq/"
@@ -70,6 +72,17 @@ class Checkout:
     def git_folder(self) -> Path:
         """What GIT_DIR is set to for hooks."""
         return Path(self.repository.path)
+
+    @property
+    def knows_queue(self) -> bool:
+        """Whether the repository's config says that it belongs to this queue."""
+        config = self.repository.config
+        return _QUEUE in config and Path(config[_QUEUE] or "").resolve() == self.queue.resolve()
+
+    def write_down_queue(self) -> None:
+        """Have the repository's config say so."""
+        if not self.knows_queue:
+            self.repository.config[_QUEUE] = str(self.queue.resolve())
 
     def head(self, series: str) -> str:
         """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch."""
@@ -302,7 +315,7 @@ def open_checkout(root: Path, *, queue: Path) -> Checkout:
                 f"The checkout at {root} can't be opened: {error}", hint=f"git -C {root} status says what to do"
             ) from None
         raise PqError(f"No checkout at {root}", hint="pq setup makes it") from None
-    if repository.is_bare:
+    if repository.is_bare or not os.path.samefile(repository.workdir, root):
         raise PqError(f"The repository at {root} has no worktree", hint="name a worktree under [upstream] checkout in pq.toml")
     return Checkout(root, repository, queue)
 
@@ -321,7 +334,7 @@ def create_checkout(root: Path, *, queue: Path) -> Checkout:
         config[key] = "false"
     (Path(checkout.repository.path) / "info").mkdir(exist_ok=True)
     (Path(checkout.repository.path) / "info" / "attributes").write_text(_ATTRIBUTES)
-    config["pq.queue"] = str(queue)
+    checkout.write_down_queue()
     return checkout
 
 
@@ -331,4 +344,4 @@ def queue_of(start: Path) -> Path | None:
     if found is None:
         return None
     config = pygit2.Repository(found).config
-    return Path(config["pq.queue"] or "") if "pq.queue" in config else None
+    return Path(config[_QUEUE] or "") if _QUEUE in config else None

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import InvalidName, InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from pq.core import paths
@@ -71,6 +71,7 @@ class Wheel:
 
 def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], None]) -> Wheel:
     """The wheel of a release, from `folder` if it is there already. Raises PqError with pip's words."""
+    _require_plain(name, version)
     found = _find(name, version, folder)
     if found is None:
         progress(f"fetching {name} {version}")
@@ -87,9 +88,19 @@ def fetch(name: str, version: str, folder: Path, *, progress: Callable[[str], No
 
 def versions(name: str) -> tuple[str, ...]:
     """The versions that the package index has, the newest first. Raises PqError with pip's words."""
+    _require_plain(name, "0")
     said = _pip("index", "versions", name, fact=f"the package index can't be asked for {name}")
     listed = _VERSIONS.search(said)
     return tuple(listed[1].split(", ")) if listed is not None else ()
+
+
+def _require_plain(name: str, version: str) -> None:
+    """Raise PqError for what pip could take for an option, or for a place."""
+    try:
+        canonicalize_name(name, validate=True)
+        Version(version)
+    except (InvalidName, InvalidVersion) as error:
+        raise PqError(f"{error}", hint="see [upstream] source and the pq-pin line of the series") from None
 
 
 def _download(name: str, version: str, folder: Path) -> None:
@@ -100,7 +111,7 @@ def _download(name: str, version: str, folder: Path) -> None:
 def _pip(*words: str, fact: str) -> str:
     """What `pip WORDS` prints. Raises PqError, which begins with this fact."""
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "--disable-pip-version-check", *words],
+        [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

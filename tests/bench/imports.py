@@ -91,7 +91,7 @@ def measure(rounds: int) -> None:
 
 def _copy(queue: Queue) -> None:
     subprocess.run(["git", "clone", "-q", str(PROJECT), str(queue.root)], check=True)
-    queue.pq("setup")
+    queue.pq("setup", "--trust")
     queue.pq("push", "-a", "--no-daemon")
 
 

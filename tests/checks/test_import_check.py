@@ -111,7 +111,7 @@ def test_ctrl_c_ends_the_imports_and_says_so_in_one_line(
     line = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
     checked.patch("change.patch", {"pkg/module.py": MODULE + line.encode()})
     process = subprocess.Popen(
-        [sys.executable, "-m", "pq", "push"],
+        [sys.executable, "-m", "pq", "--trust", "push"],
         cwd=checked.queue,
         start_new_session=True,
         stdout=subprocess.PIPE,

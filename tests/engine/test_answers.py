@@ -141,7 +141,7 @@ def test_what_a_hook_started_ends_with_it(stacked: World) -> None:
     """A signal to pq alone, as a job runner sends it."""
     pid = stacked.root / "pid"
     (stacked.queue / "hooks" / "pre-apply").write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {pid}\nwait\n")
-    process = subprocess.Popen([sys.executable, "-m", "pq", "push"], cwd=stacked.queue, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "pq", "--trust", "push"], cwd=stacked.queue, stderr=subprocess.PIPE)
     end = time.monotonic() + 20
     while not pid.exists() or not pid.read_text().strip():
         assert time.monotonic() < end
@@ -163,7 +163,9 @@ def _is_zombie(pid: str) -> bool:
 def test_a_nohup_is_respected(stacked: World) -> None:
     (stacked.queue / "hooks" / "pre-apply").write_text("#!/bin/sh\nkill -HUP $PPID\n")
 
-    done = subprocess.run(["nohup", sys.executable, "-m", "pq", "push"], cwd=stacked.queue, capture_output=True, check=False)
+    done = subprocess.run(
+        ["nohup", sys.executable, "-m", "pq", "--trust", "push"], cwd=stacked.queue, capture_output=True, check=False
+    )
 
     assert done.returncode == 0
 

@@ -186,7 +186,10 @@ def busy(stacked: World) -> subprocess.Popen[bytes]:
     """A real pq that holds the lock: it waits for its hook."""
     (stacked.queue / "hooks" / "pre-apply").write_text(WAITING)
     process = subprocess.Popen(
-        [sys.executable, "-m", "pq", "push", "-a"], cwd=stacked.queue, start_new_session=True, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "pq", "--trust", "push", "-a"],
+        cwd=stacked.queue,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
     )
     _wait_for(stacked.queue / "started")
     return process
