@@ -21,7 +21,10 @@ _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 @dataclass(frozen=True, slots=True)
 class CheckConfig:
-    """The table `[check]`. `timeout` and `idle` are in seconds; `off` are the codes of rules that do not hold here."""
+    """The table `[check]`. `timeout` and `idle` are in seconds, `memory` is in GiB; `off` are the codes of rules that do not hold here.
+
+    `variables` are the names of those that the imported code sees of the user's environment, beside the usual ones.
+    """
 
     root: str = "."
     modules: tuple[str, ...] = ()
@@ -31,6 +34,8 @@ class CheckConfig:
     timeout: int = 300
     idle: int = 900
     off: tuple[str, ...] = ()
+    memory: int = 16
+    variables: tuple[str, ...] = ()
 
     def inside(self, path: str) -> str | None:
         """A path of the tree as it is below the root of its packages; None for one that is elsewhere."""
@@ -222,9 +227,11 @@ def _config(table: Mapping[str, object]) -> Config:
             python=_text(check, "check", "python", "managed"),
             requirements=_text(check, "check", "requirements", ""),
             stand_ins=_texts(check, "check", "stand_ins"),
-            timeout=_seconds(check, "timeout", 300, least=1),
-            idle=_seconds(check, "idle", 900, least=0),
+            timeout=_number(check, "timeout", 300, least=1, of="seconds"),
+            idle=_number(check, "idle", 900, least=0, of="seconds"),
             off=_codes(check),
+            memory=_number(check, "memory", 16, least=1, of="GiB"),
+            variables=_texts(check, "check", "variables"),
         ),
     )
 
@@ -258,12 +265,10 @@ def _texts(table: Mapping[str, object], where: str, key: str) -> tuple[str, ...]
     return tuple(value)
 
 
-def _seconds(check: Mapping[str, object], key: str, default: int, *, least: int) -> int:
+def _number(check: Mapping[str, object], key: str, default: int, *, least: int, of: str) -> int:
     value = check.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise _Fault(
-            "check", key, "has to be a number of seconds above 0" if least else "has to be a number of seconds; 0 is none"
-        )
+        raise _Fault("check", key, f"has to be a number of {of} above 0" if least else f"has to be a number of {of}; 0 is none")
     return value
 
 

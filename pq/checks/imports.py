@@ -1,7 +1,7 @@
 """Are the queue's modules imported for real, from the staged copy, and do the probes pass?
 
-Runs the scripts in `worker/` in the interpreter of the import check: a process group of its own, no standard input, a time limit, and
-an answer through a pipe of its own, so that what the imported code prints, or an exit in it, can't be taken for an answer. Where a
+Runs the scripts in `worker/` in the interpreter of the import check: a process group of its own, confined (see `confinement`), no standard
+input, a time limit, and an answer through a pipe of its own, so that what the imported code prints, or an exit in it, can't be taken for an answer. Where a
 worker stays between commands (see `warm`), it is asked first; a fresh process has the last word.
 """
 
@@ -19,16 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pq.checks import confinement
+from pq.checks.confinement import SCRIPTS
 from pq.checks.findings import Finding
 from pq.checks.stage import Stage
-from pq.checks.warm import SCRIPTS, Warm
+from pq.checks.warm import Warm
 
 _SHOWN = 12
-_OF_ONE_COMMAND = {
-    *("PQ_QUEUE", "PQ_CHECKOUT", "PQ_SERIES", "PQ_CANDIDATE", "PQ_NO_DAEMON", "GIT_DIR", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"),
-    *("_", "SHLVL", "PWD", "OLDPWD", "LINES", "COLUMNS", "TERM", "TERM_SESSION_ID", "WINDOWID", "TMUX", "TMUX_PANE", "STY"),
-    *("SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_AUTH_SOCK"),
-}
 _WARM_SHARE = 4
 """A worker that needs more than this part of the time limit is not waited for."""
 
@@ -37,7 +34,7 @@ _WARM_SHARE = 4
 class Request:
     """What to import: `root` is first on sys.path, `timeout` is in seconds; `watch` are modules that may well be other ones next time.
 
-    `environment` are the variables that the imported code sees.
+    `environment` are the variables that the imported code sees, `memory` what it may use, in GiB.
     """
 
     python: Path
@@ -47,21 +44,21 @@ class Request:
     probes: tuple[Path, ...]
     timeout: int
     environment: Mapping[str, str]
+    memory: int
     watch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The modules were imported and the probes passed: in how many seconds, how many modules, with which stand-ins."""
+    """The modules were imported and the probes passed: in how many seconds, how many modules, with which stand-ins.
+
+    `network`: they could reach it, since the system does not let a process leave it.
+    """
 
     seconds: float
     modules: int
     stood_in: tuple[str, ...]
-
-
-def lasting(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables that imported code sees: without those that differ from one command, or one terminal, to the next."""
-    return {name: value for name, value in variables.items() if name not in _OF_ONE_COMMAND}
+    network: bool
 
 
 def check(request: Request, stage: Stage, warm: Warm | None = None) -> Imported | Finding:
@@ -99,7 +96,7 @@ def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Find
 def _leave(request: Request, warm: Warm, order: Mapping[str, Any]) -> None:
     """Have a worker wait for the next check."""
     if not warm.is_there():
-        warm.start(request.python, request.stand_ins, Path(order["loaded"]), request.environment)
+        warm.start(request.python, request.stand_ins, Path(order["loaded"]), request.environment, memory=request.memory)
 
 
 @contextlib.contextmanager
@@ -127,8 +124,8 @@ def _imported(answer: object, began: float) -> Imported | None:
     match answer:
         case {"failed": _}:
             return None
-        case {"modules": int(modules), "stood_in": [*names]}:
-            return Imported(time.monotonic() - began, modules, tuple(map(str, names)))
+        case {"modules": int(modules), "stood_in": [*names], "network": bool(network)}:
+            return Imported(time.monotonic() - began, modules, tuple(map(str, names)), network)
     return None
 
 
@@ -136,11 +133,12 @@ def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapp
     """A fresh process's answer, or None and how the process ended."""
     read, write = os.pipe()
     command = [str(request.python), "-I", "-X", f"pycache_prefix={stage.bytecode}", str(SCRIPTS)]
+    answering = [*command, json.dumps({**order, "answer": write})]
     with open(order["said"], "wb") as output, contextlib.ExitStack() as closing:
         closing.callback(os.close, read)
         try:
             process = subprocess.Popen(
-                [*command, json.dumps({**order, "answer": write})],
+                confinement.command(answering, memory=request.memory),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -26,8 +26,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SCRIPTS = Path(__file__).with_name("worker")
-"""What an interpreter runs, as a folder."""
+from pq.checks import confinement
+from pq.checks.confinement import SCRIPTS
+
 _LIMITS = [getattr(resource, name) for name in sorted(dir(resource)) if name.startswith("RLIMIT_")]
 
 
@@ -72,7 +73,7 @@ class Warm:
                     return True
         return False
 
-    def start(self, python: Path, stand_ins: Sequence[str], loaded: Path, environment: Mapping[str, str]) -> None:
+    def start(self, python: Path, stand_ins: Sequence[str], loaded: Path, environment: Mapping[str, str], *, memory: int) -> None:
         """Start a worker that has the modules of a file loaded, unless there is not to be one.
 
         That it can't be started is no fault of what is checked.
@@ -84,9 +85,11 @@ class Warm:
             preload = self.folder / "preload"
             shutil.copyfile(loaded, preload)
             order = {"folder": str(self.folder), "preload": str(preload), "stand_ins": list(stand_ins), "idle": self.idle}
+            words = [str(python), "-I", str(SCRIPTS), "--stay", json.dumps(order)]
+            command = confinement.command(words, memory=memory)
             os.posix_spawn(
-                python,
-                [str(python), "-I", str(SCRIPTS), "--stay", json.dumps(order)],
+                command[0],
+                command,
                 environment,
                 file_actions=[(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)],
                 setsid=True,

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from pq.checks import imports
+from pq.checks import confinement
 from pq.checks.imports import Imported
 from pq.engine import checking
 from pq.engine.checking import Asked, Checker, Verdict
@@ -52,7 +52,8 @@ def _say(verdict: Verdict) -> None:
 
 def _note(imported: Imported) -> str:
     stood = f", with stand-ins for {', '.join(imported.stood_in)}" if imported.stood_in else ""
-    return f"imported {imported.modules} modules in {imported.seconds:.1f} s{stood}; all probes passed"
+    network = "; the system lets no process leave the network" if imported.network else ""
+    return f"imported {imported.modules} modules in {imported.seconds:.1f} s{stood}; all probes passed{network}"
 
 
 def _reject(patch: str, *reasons: str) -> None:
@@ -73,7 +74,7 @@ def _checker() -> Checker:
         python=checking.interpreter(queue, pin),
         folder=opened.folder / "stage",
         overlay=opened.compiled(pin.release),
-        environment=imports.lasting(os.environ),
+        environment=confinement.variables(os.environ, opened.folder / "home", queue.config.check.variables),
         daemon=not os.environ.get("PQ_NO_DAEMON"),
         progress=_progress,
     )

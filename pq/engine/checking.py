@@ -276,6 +276,9 @@ class Checker:
         stage = Stage(self.folder, self.overlay)
         stage.update(asked.after, lambda staged: self._changes(staged, asked.after))
         self.progress(f"importing {', '.join(check.modules)}")
+        home = Path(self.environment["HOME"])
+        shutil.rmtree(home, ignore_errors=True)
+        (home / "tmp").mkdir(mode=0o700, parents=True)
         probes = tuple(sorted((self.queue.root / "hooks" / "probes").glob("*.py")))
         request = imports.Request(
             python=self.python.path,
@@ -285,6 +288,7 @@ class Checker:
             probes=probes,
             timeout=check.timeout,
             environment=self.environment,
+            memory=check.memory,
             watch=self._watched(asked),
         )
         return imports.check(request, stage, self._warm())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,8 @@ class Copy:
     warm: Warm | None = None
     watch: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    memory: int = 16
 
     def write(self, name: str, text: str) -> Path:
         """Put a file into the copy."""
@@ -67,7 +69,8 @@ class Copy:
             (*stand_ins, *self.stand_ins),
             tuple(probes),
             timeout,
-            dict(os.environ),
+            dict(os.environ) if self.environment is None else self.environment,
+            self.memory,
             self.watch,
         )
         return imports.check(request, stage, self.warm)

@@ -612,13 +612,13 @@ def test_it_can_be_done_without(staying: tuple[World, Path], how: str) -> None:
 def test_other_variables_have_a_worker_of_their_own(staying: tuple[World, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a library, or the tree, makes of them is in the process that waits."""
     world, folder = staying
-    world.patch("change.patch", {"pkg/module.py": MODULE + b"import os\nassert os.environ['MODE'] == 'on'\n"})
-    monkeypatch.setenv("MODE", "on")
+    world.patch("change.patch", {"pkg/module.py": MODULE + b"import os\nassert os.environ['CUDA_MODE'] == 'on'\n"})
+    monkeypatch.setenv("CUDA_MODE", "on")
     assert world.pq("push").code == 0
 
-    monkeypatch.setenv("MODE", "off")
+    monkeypatch.setenv("CUDA_MODE", "off")
     assert world.pq("check").code == 4
-    monkeypatch.setenv("MODE", "on")
+    monkeypatch.setenv("CUDA_MODE", "on")
     assert world.pq("check").code == 0
 
     first, second = (place.name.partition("-") for place in folder.iterdir())  # the release passed while it was off

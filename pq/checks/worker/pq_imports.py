@@ -1,7 +1,7 @@
 """Imports the modules of a candidate tree for real, and runs the probes.
 
 An order is JSON: `root` (first on sys.path), `modules`, `stand_ins`, `probes`, and `loaded`, a file for the names of all modules
-that are not below root. The answer is JSON: `modules` (how many came from root), `stood_in`; or `failed` ("import" | "probe" |
+that are not below root. The answer is JSON: `modules` (how many came from root), `stood_in`, `network`; or `failed` ("import" | "probe" |
 "origin"), `reason`, `file`, `line` and `text`.
 """
 
@@ -12,6 +12,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import runpy
+import socket
 import sys
 import traceback
 from types import ModuleType
@@ -176,7 +177,12 @@ def attempt(order: dict[str, Any]) -> dict[str, Any]:
             answer = failure("probe", error, root)
             answer["reason"] = f"probe {os.path.basename(probe)}: {answer['reason']}"
             return answer
-    return {"modules": own, "stood_in": stood_in}
+    return {"modules": own, "stood_in": stood_in, "network": has_network()}
+
+
+def has_network() -> bool:
+    """Whether this process sees more than a loopback."""
+    return any(name != "lo" for _, name in socket.if_nameindex())
 
 
 def note_loaded(place: str, root: str) -> None:
