@@ -21,7 +21,7 @@ _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 @dataclass(frozen=True, slots=True)
 class CheckConfig:
-    """The table `[check]`. `timeout` and `idle` are in seconds, `memory` is in GiB; `off` are the codes of rules that do not hold here.
+    """The table `[check]`. `timeout`, `idle` and `budget`, of the imports in git's hooks, are in seconds, `memory` is in GiB; `off` are the codes of rules that do not hold here.
 
     `variables` are the names of those that the imported code sees of the user's environment, beside the usual ones.
     """
@@ -35,6 +35,7 @@ class CheckConfig:
     idle: int = 900
     off: tuple[str, ...] = ()
     memory: int = 16
+    budget: int = 20
     variables: tuple[str, ...] = ()
 
     def inside(self, path: str) -> str | None:
@@ -70,23 +71,25 @@ class Config:
 class Queue:
     """A queue folder, and the series in use.
 
-    `candidate` is a folder with a series and its patches that are in the queue only once the checks let them through.
+    `candidate` is a folder with a series and its patches that are in the queue only once the checks let them through; `worktree` is a
+    linked worktree of the checkout that a command is about.
     """
 
     root: Path
     config: Config
     series_name: str
     candidate: Path | None = None
+    worktree: Path | None = None
 
     @property
     def checkout(self) -> Path:
         """The folder of the checkout."""
-        return self.root / self.config.checkout
+        return self.worktree or self.root / self.config.checkout
 
     @property
     def has_checkout_inside(self) -> bool:
-        """Whether the checkout is below the queue's own folder, as the system sees it."""
-        return self.checkout.resolve().is_relative_to(self.root.resolve())
+        """Whether the checkout that pq.toml names is below the queue's own folder, as the system sees it."""
+        return (self.root / self.config.checkout).resolve().is_relative_to(self.root.resolve())
 
     @property
     def series_file(self) -> Path:
@@ -230,6 +233,7 @@ def _config(table: Mapping[str, object]) -> Config:
             timeout=_number(check, "timeout", 300, least=1, of="seconds"),
             idle=_number(check, "idle", 900, least=0, of="seconds"),
             off=_codes(check),
+            budget=_number(check, "budget", 20, least=0, of="seconds"),
             memory=_number(check, "memory", 16, least=1, of="GiB"),
             variables=_texts(check, "check", "variables"),
         ),

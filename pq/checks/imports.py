@@ -61,7 +61,14 @@ class Imported:
     network: bool
 
 
-def check(request: Request, stage: Stage, warm: Warm | None = None) -> Imported | Finding:
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The imports were ended after so many seconds."""
+
+    seconds: int
+
+
+def check(request: Request, stage: Stage, warm: Warm | None = None) -> Imported | Finding | TooLong:
     """Import the modules and run the probes."""
     passed = _ask(request, stage, warm) if warm is not None else None
     return passed or _fresh(request, stage, warm)
@@ -77,11 +84,13 @@ def _ask(request: Request, stage: Stage, warm: Warm) -> Imported | None:
     return imported
 
 
-def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Finding:
+def _fresh(request: Request, stage: Stage, warm: Warm | None) -> Imported | Finding | TooLong:
     """What a process of its own says."""
     began = time.monotonic()
     with _order(request, stage) as order:
         answer, ending = _run(request, stage, order)
+        if isinstance(answer, TooLong):
+            return answer
         if answer is not None and answer.get("failed"):
             return _finding(answer, stage)
         imported = _imported(answer, began)
@@ -129,7 +138,7 @@ def _imported(answer: object, began: float) -> Imported | None:
     return None
 
 
-def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, str]:
+def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapping[str, object] | TooLong | None, str]:
     """A fresh process's answer, or None and how the process ended."""
     read, write = os.pipe()
     command = [str(request.python), "-I", "-X", f"pycache_prefix={stage.bytecode}", str(SCRIPTS)]
@@ -152,7 +161,7 @@ def _run(request: Request, stage: Stage, order: Mapping[str, Any]) -> tuple[Mapp
         closing.callback(_end, process)
         code = _wait(process, request.timeout)
         if code is None:
-            return None, f"the import check took more than {request.timeout} seconds and was ended"
+            return TooLong(request.timeout), ""
         os.set_blocking(read, False)
         answer = _read(read)
     if answer is None:

@@ -35,6 +35,7 @@ _MODULES = {
     "pq.cli.mail": ("mail",),
     "pq.cli.origins": ("annotate", "graph", "absorb", "grep"),
     "pq.cli.upstream": ("fetch", "releases", "rebase", "outcomes", "forecast", "range-diff", "why"),
+    "pq.cli.hooks": ("hooks",),
     "pq.cli.history": ("undo", "redo", "log", "repair", "continue", "abort"),
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names}

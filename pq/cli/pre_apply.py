@@ -1,4 +1,4 @@
-"""What the shipped `hooks/pre-apply` runs: reads pq's request, prints `note`, `finding` and `reject` lines."""
+"""What the shipped `hooks/pre-apply` runs: reads pq's request, prints `note`, `partly`, `finding` and `reject` lines."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def _say(verdict: Verdict) -> None:
     for patch, finding in verdict.rejected:
         print(f"finding\t{patch}\t{json.dumps(dataclasses.asdict(finding))}")
         _reject(patch, *finding.lines())
+    if verdict.within is not None:
+        print(f"partly\tthe modules were not imported{f' within {verdict.within} s' if verdict.within else ''}")
     if verdict.imported is not None:
         print(f"note\t{_note(verdict.imported)}")
     sys.stdout.flush()
@@ -62,7 +64,7 @@ def _reject(patch: str, *reasons: str) -> None:
 
 
 def _checker() -> Checker:
-    candidate = os.environ.get("PQ_CANDIDATE")
+    candidate, budget = os.environ.get("PQ_CANDIDATE"), os.environ.get("PQ_BUDGET", "")
     queue = open_queue(
         Path(os.environ["PQ_QUEUE"]), series_name=os.environ["PQ_SERIES"], candidate=Path(candidate) if candidate else None
     )
@@ -77,6 +79,7 @@ def _checker() -> Checker:
         environment=confinement.variables(os.environ, opened.folder / "home", queue.config.check.variables),
         daemon=not os.environ.get("PQ_NO_DAEMON"),
         progress=_progress,
+        budget=int(budget) if budget.isdecimal() else None,
     )
 
 

@@ -53,10 +53,17 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return _stopped(event)
         case events.Rejected():
             return _rejected(event)
+        case events.CommitRejected(reasons):
+            hint = "hint: git commit --no-verify commits it all the same; pq status keeps saying that it was not checked"
+            return ["pq: the commit is rejected by hooks/pre-apply", *(f"  {line}" for line in reasons), hint]
+        case events.CheckedInPart(left_out):
+            return [f"pq: checked in part: {text}" for text in left_out]
+        case events.NotTakenIn(because, hint):
+            return [f"pq: the commit stands, but no patch is made of it: {because}", f"hint: {hint}"]
         case events.Noted(text):
             return [f"Checked: {text}"]
-        case events.Passed(patches):
-            return [f"All checks passed: {_names(patches)}"]
+        case events.Passed(patches, whole):
+            return [f"{'All checks' if whole else 'The checks that were made'} passed: {_names(patches)}"]
         case events.Unchecked(patches, asked):
             return [
                 f"pq: NOT CHECKED{', as asked for' if asked else ' as it stands now'}: {_names(patches)}",
@@ -176,6 +183,9 @@ def _edited(event: Edited) -> list[str]:
             lines += [f"Patch {name} was taken off; the series no longer has it" for name in dropped]
             lines += [f"Patch {name} is not applied any more: it has no commit" for name in left]
             return lines or ["Commits and series have the same order"]
+        case events.Moved(off, on):
+            lines = [f"Patch {name} is not applied any more: it has no commit" for name in off]
+            return lines + [f"Patch {name} is applied again: its commit is there" for name in on]
         case events.Carried(patch, outcome, note):
             return [f"{patch}: {outcome}" + (f" ({note})" if note else "")]
         case events.Rebased(old, new, count, every, dry_run):
@@ -251,6 +261,8 @@ def status_lines(status: Status) -> list[str]:
         lines.append(f"hint: pq repair applies the files as they are now; so does {status.way_out}, then push")
     lines += [f"Commit changed by other means: {name}" for name in status.reworked]
     lines += ["hint: pq repair takes that into the files"] if status.reworked else []
+    lines += [f"Not applied any more, since git took its commit off: {name}" for name in status.off]
+    lines += ["hint: pq push applies it again; pq repair takes it as it stands"] if status.off else []
     lines += [status.disorder] if status.disorder else []
     lines += (
         [] if status.trusted else ["The hooks and checks of this queue are not trusted", "hint: pq trust shows them and asks"]

@@ -19,7 +19,7 @@ from pq.checks import elsewhere, environment, expectations, imports, names, para
 from pq.checks.environment import Interpreter
 from pq.checks.expectations import Touched
 from pq.checks.findings import Finding
-from pq.checks.imports import Imported
+from pq.checks.imports import Imported, TooLong
 from pq.checks.sources import Source
 from pq.checks.stage import Stage
 from pq.checks.warm import Warm
@@ -84,10 +84,14 @@ class _Modules:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The findings that reject, with the patch that they are about; or, where it was asked for, what was imported."""
+    """The findings that reject, with the patch that they are about; or, where it was asked for, what was imported.
+
+    `within`: the modules were not imported, since that would have taken more than so many seconds.
+    """
 
     rejected: tuple[tuple[str, Finding], ...]
     imported: Imported | None = None
+    within: int | None = None
 
 
 def cache() -> Path:
@@ -127,7 +131,7 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
 class Checker:
     """Runs the checks of one queue. `folder` is where the staged copy lies; `overlay` holds a release's compiled libraries.
 
-    With `daemon`, a worker may stay behind for the next command.
+    With `daemon`, a worker may stay behind for the next command. With a `budget`, in seconds, what can't be imported in that is let through.
     """
 
     queue: Queue
@@ -138,6 +142,7 @@ class Checker:
     environment: Mapping[str, str]
     daemon: bool
     progress: Callable[[str], None]
+    budget: int | None = None
     _read: dict[str, Patch | None] = field(default_factory=dict, compare=False)
 
     def judge(self, asked: Sequence[Asked]) -> Verdict:
@@ -158,9 +163,13 @@ class Checker:
         rejected = tuple((patch.patch, self._with_hunk(patch, one)) for patch, one in found)
         if rejected or not self.queue.config.check.modules:
             return Verdict(rejected)
-        outcome = self._imports(asked)
+        if self.budget == 0:
+            return Verdict((), within=0)
+        outcome = self._imports(asked, within=self.budget)
         if isinstance(outcome, Imported):
             return Verdict((), outcome)
+        if isinstance(outcome, TooLong) and self.budget is not None:
+            return Verdict((), within=self.budget)
         each, finding = self._to_blame(asked, outcome)
         return Verdict(((each.patch, self._with_hunk(each, finding)),))
 
@@ -269,7 +278,7 @@ class Checker:
             self.objects.read(was[1]) for path, (was, now) in gone if was is not None and now is None and path.endswith(".py")
         ]
 
-    def _imports(self, stack: Sequence[Asked]) -> Imported | Finding:
+    def _imports(self, stack: Sequence[Asked], *, within: int | None = None) -> Imported | Finding | TooLong:
         """Import the tree after the last of some patches, and what they expect to be imported."""
         check, asked = self.queue.config.check, stack[-1]
         modules = (*check.modules, *(each for patch in stack for each in expectations.imports(self._expected(patch.patch))))
@@ -286,7 +295,7 @@ class Checker:
             modules=tuple(dict.fromkeys(modules)),
             stand_ins=check.stand_ins,
             probes=probes,
-            timeout=check.timeout,
+            timeout=check.timeout if within is None else min(within, check.timeout),
             environment=self.environment,
             memory=check.memory,
             watch=self._watched(asked),
@@ -320,17 +329,18 @@ class Checker:
             if root in ("", ".") or path.startswith(f"{root}/"):
                 yield path, None if new is None else File(new[0], self.objects.read(new[1]))
 
-    def _to_blame(self, asked: Sequence[Asked], last: Finding) -> tuple[Asked, Finding]:
+    def _to_blame(self, asked: Sequence[Asked], last: Finding | TooLong) -> tuple[Asked, Finding]:
         """The first patch with which the imports fail, found by halving; each step is an import."""
-        good, bad, finding = -1, len(asked) - 1, last
+        good, bad, finding = -1, len(asked) - 1, _as_finding(last)
         while bad - good > 1:
             middle = (good + bad) // 2
             outcome = self._imports(asked[: middle + 1])
-            if isinstance(outcome, Finding):
-                bad, finding = middle, outcome
-            else:
+            if isinstance(outcome, Imported):
                 good = middle
-        if bad == 0 and isinstance(below := self._imports([_below(asked[0])]), Finding):
+            else:
+                bad, finding = middle, _as_finding(outcome)
+        if bad == 0 and not isinstance(outcome := self._imports([_below(asked[0])]), Imported):
+            below = _as_finding(outcome)
             return asked[0], replace(
                 below, reason=f"the tree below this patch fails already (is [check] in pq.toml right?): {below.reason}"
             )
@@ -361,6 +371,12 @@ class Checker:
                 starts = [at for at in range(len(lines)) if lines[at : at + len(hunk.new)] == hunk.new]
                 near += [(max(at + 1 - line, line - at - len(hunk.new), 0), hunk) for at in starts]
         return min(near, key=lambda found: found[0])[1] if near else None
+
+
+def _as_finding(outcome: Finding | TooLong) -> Finding:
+    if isinstance(outcome, Finding):
+        return outcome
+    return Finding("import", f"the import check took more than {outcome.seconds} seconds and was ended")
 
 
 def _below(asked: Asked) -> Asked:

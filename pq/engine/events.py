@@ -128,6 +128,29 @@ class Aborted:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedInPart:
+    """The hook let the patches through without some checks, which it names."""
+
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRejected:
+    """hooks/pre-apply rejects what git is about to commit."""
+
+    reasons: tuple[str, ...]
+    findings: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotTakenIn:
+    """A commit stands on the branch of a series that no patch was made of, and what to do."""
+
+    because: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A check did not let a patch through; `reasons` in the hook's words, line by line, and the `findings` as values where it has them."""
 
@@ -148,6 +171,7 @@ class Passed:
     """The checks let these patches through."""
 
     patches: tuple[str, ...]
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +298,14 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """git moved the branch along the stack: these patches have no commit any more, those have one again."""
+
+    off: tuple[str, ...]
+    on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repaired:
     """Commits and files are one: patches made of commits, files written from commits, patches applied anew from their files.
 
@@ -366,6 +398,7 @@ Edited = (
     | Forked
     | Left
     | Repaired
+    | Moved
     | Carried
     | Rebased
     | Undone
@@ -383,6 +416,9 @@ Problem = (
     | NothingLeft
     | WaitsAgain
     | Rejected
+    | CheckedInPart
+    | CommitRejected
+    | NotTakenIn
     | Unchecked
     | Stale
 )

@@ -37,10 +37,11 @@ _GRACE = 1.0
 
 @dataclass(frozen=True)
 class Gate:
-    """What stands between candidates and the checkout of one workspace."""
+    """What stands between candidates and the checkout of one workspace. `budget` is for how many seconds the hook may do dear checks."""
 
     workspace: Workspace
     tell: Tell
+    budget: int | None = None
 
     @property
     def hook(self) -> Path:
@@ -54,9 +55,9 @@ class Gate:
             return None
         self._require_ready()
         self.workspace.checkout.objects.flush()
-        rejected = self._run(left)
+        rejected, whole = self._run(left)
         if rejected is None:
-            self._remember(candidates)
+            self._remember(candidates, whole=whole)
         elif fresh:
             self._forget(candidates)
         return rejected
@@ -92,7 +93,8 @@ class Gate:
             raise NotChecked("hooks/pre-apply is not executable", hint=f"chmod +x {self.hook}")
         trust.require(self.workspace)
 
-    def _run(self, candidates: Sequence[Candidate]) -> events.Rejected | None:
+    def _run(self, candidates: Sequence[Candidate]) -> tuple[events.Rejected | None, bool]:
+        """The first rejection, and whether the hook did all its checks."""
         workspace = self.workspace
         asked = "".join(f"{each.patch}\t{each.before}\t{each.commit.tree}\n" for each in candidates)
         path = os.pathsep.join([str(Path(sys.executable).parent), environment().get("PATH", os.defpath)])
@@ -106,6 +108,8 @@ class Gate:
         )
         if workspace.queue.candidate is not None:
             variables["PQ_CANDIDATE"] = str(workspace.queue.candidate)
+        if self.budget is not None:
+            variables["PQ_BUDGET"] = str(self.budget)
         try:
             code, output = _ask([str(self.hook)], asked.encode("utf-8", "surrogateescape"), variables, workspace.queue.root)
         except OSError as error:
@@ -114,13 +118,18 @@ class Gate:
         for line in said:
             if line.startswith("note\t"):
                 self.tell(events.Noted(line.removeprefix("note\t")))
-        return _rejection(candidates, said, code) if code else None
+        if code:
+            return _rejection(candidates, said, code), True
+        left_out = tuple(line.removeprefix("partly\t") for line in said if line.startswith("partly\t"))
+        if left_out:
+            self.tell(events.CheckedInPart(left_out))
+        return None, not left_out
 
-    def _remember(self, candidates: Sequence[Candidate]) -> None:
+    def _remember(self, candidates: Sequence[Candidate], *, whole: bool) -> None:
         verdicts = dict(self._verdicts.get(self._configuration, {}))
         for number, each in enumerate(candidates):
             key = _key(each.before, each.commit)
-            verdicts[key] = number == len(candidates) - 1 or verdicts.get(key, False)
+            verdicts[key] = (whole and number == len(candidates) - 1) or verdicts.get(key, False)
         self._write(dict(list(verdicts.items())[-_KEPT:]))
 
     def _forget(self, candidates: Sequence[Candidate]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pq.engine import events
 from pq.engine.events import Tell
@@ -43,6 +44,25 @@ def step(workspace: Workspace, before: State, after: State, stop: Stop | None) -
     branch, head = _branches(workspace, before, after, leaves=_series(workspace, before) != workspace.queue.series_name)
     refs = (branch, RefChange(ref, checkout.ref(ref), stops.write(checkout.objects, stop) if stop is not None else None))
     checkout.mover.move(Move(made, before, after, refs, head=head))
+
+
+def take_as_it_stands(workspace: Workspace) -> None:
+    """Log what git made of the branch since the last operation, so that undo leads back. Files, index and branch stay."""
+    checkout, ref = workspace.checkout, OPERATIONS + workspace.queue.series_name
+    last = next(log(workspace))
+    moved = Operation(workspace.title, replace(last.operation.after, queue={}), workspace.state(workspace.head), int(time.time()))
+    checkout.set_ref(UNDONE + workspace.queue.series_name, None)
+    checkout.set_ref(ref, operations.write(checkout.objects, moved, last.oid))
+
+
+def applied_last(workspace: Workspace) -> tuple[str, ...] | None:
+    """What the last operation left applied; None where the branch stands there still, or nothing is known."""
+    last = next(log(workspace), None)
+    if last is None or last.operation.after.head == workspace.head:
+        return None
+    with contextlib.suppress(PqError):
+        return tuple(patch.patch for patch in workspace.checkout.stack(last.operation.after.head, workspace.pin_commit))
+    return None
 
 
 def forget_stop(workspace: Workspace) -> None:

@@ -9,7 +9,8 @@ The commits from the pin to the branch are taken as they stand, and each is told
 - of no patch: a new patch is made of it.
 
 Where nobody but pq made the commits, they follow the order of the series; else the series follows theirs. Where both the commit and the
-file of a patch changed, nobody but the user knows (`prefer`). Patches of the series without a commit stay, unapplied.
+file of a patch changed, nobody but the user knows (`prefer`). Patches of the series without a commit stay, unapplied; where git only took
+commits off, or put them back, that is noted, and the files stay as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pq.core import header
@@ -31,7 +33,7 @@ from pq.engine.stop import Halt, stoppable
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import commits
-from pq.repo.commits import Commit
+from pq.repo.commits import Commit, PatchCommit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,36 @@ class Prefer(enum.StrEnum):
     FILE = "file"
 
 
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What makes commits and files one, and what there is to tell. Without a plan they are one."""
+
+    plan: Plan | None
+    told: events.Repaired
+
+
 @stoppable
 def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Ending | Halt:
     """Bring commits and files together. Raises NotClean where that takes a decision."""
+    mended = mend(workspace, Prefer(prefer) if prefer is not None else None)
+    if isinstance(mended, Halt):
+        return mended
+    if mended.plan is None:
+        return _as_it_stands(workspace, tell)
+    outcome = carry_out(workspace, mended.plan, tell)
+    if outcome is Ending.DONE:
+        tell(mended.told)
+    return outcome
+
+
+def mend(workspace: Workspace, prefer: Prefer | None) -> Mended | Halt:
+    """What repair would do."""
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
     found = _Found(workspace.series)
     raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
+    amended = workspace.checkout.amended(workspace.queue.series_name)
     for commit in raw:
-        step = _settled(workspace, found, commit, tree, Prefer(prefer) if prefer is not None else None)
+        step = _settled(workspace, found, commit, tree, prefer, amended)
         if isinstance(step, Conflict):
             return Halt(0, replace(step, below=found.layers))
         found = step
@@ -75,14 +99,20 @@ def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Ending | 
     plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
     candidates = rewrite.built(workspace, plan.layers, rewrite.commit_below(workspace, plan.below))
     head = candidates[-1].commit.oid if candidates else workspace.pin_commit
-    if not plan.queue and head == workspace.head:
+    names = [layer.entry.name for layer in made]
+    left = tuple(name for name in history.applied_last(workspace) or () if name in series.names and name not in names)
+    told = events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, left)
+    return Mended(plan if plan.queue or head != workspace.head else None, told)
+
+
+def _as_it_stands(workspace: Workspace, tell: Tell) -> Ending:
+    """Where git moved the branch along the stack, that is where it stands. Raises NothingToDo where it did not."""
+    before, now = history.applied_last(workspace), workspace.stack.applied
+    if before is None:
         raise NothingToDo("Commits and patch files are one", hint="pq status says what else there is")
-    before = _applied_before(workspace)
-    outcome = carry_out(workspace, plan, tell)
-    if outcome is Ending.DONE:
-        left = [name for name in before if name in series.names and name not in [layer.entry.name for layer in made]]
-        tell(events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, tuple(left)))
-    return outcome
+    history.take_as_it_stands(workspace)
+    tell(events.Moved(tuple(name for name in before if name not in now), tuple(name for name in now if name not in before)))
+    return Ending.DONE
 
 
 def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found | Conflict:
@@ -95,18 +125,11 @@ def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found | Conflic
     return carried if isinstance(carried, Conflict) else replace(found, layers=carried)
 
 
-def _applied_before(workspace: Workspace) -> tuple[str, ...]:
-    """What the last operation left applied."""
-    last = next(history.log(workspace), None)
-    with contextlib.suppress(PqError):
-        stack = workspace.checkout.stack(last.operation.after.head, workspace.pin_commit) if last is not None else ()
-        return tuple(patch.patch for patch in stack)
-    return ()
-
-
-def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str, prefer: Prefer | None) -> _Found | Conflict:
+def _settled(
+    workspace: Workspace, found: _Found, commit: Commit, tree: str, prefer: Prefer | None, amended: Mapping[str, str]
+) -> _Found | Conflict:
     """One more commit, which stands on `tree`, where the patches below it were settled."""
-    patch = commits.as_patch(commit)
+    patch = _patch(workspace, commit, amended)
     taken = [layer.entry.name for layer in found.layers]
     below = workspace.checkout.read_commit(commit.parents[0]).tree
     if patch is not None and commit.own and patch.patch not in workspace.series.names:
@@ -142,6 +165,15 @@ def _settled(workspace: Workspace, found: _Found, commit: Commit, tree: str, pre
     before = _with_description(workspace, entry, content, commit)
     made_of = carry.rewritten(workspace, entry, before, tree, layer.tree)
     return _and(found, Layer(entry.forward(), made_of, tree, layer.tree), refreshed=entry.name)
+
+
+def _patch(workspace: Workspace, commit: Commit, amended: Mapping[str, str]) -> PatchCommit | None:
+    """The patch that a commit stands for; with a message of its own (`git commit --amend -m`), the one of the commit that it was made of."""
+    said, left, oid = commits.as_patch(commit), dict(amended), commit.oid
+    while said is None and (oid := left.pop(oid, "")):
+        with contextlib.suppress(PqError):
+            said = commits.as_patch(workspace.checkout.read_commit(oid))
+    return said
 
 
 def _adopted(workspace: Workspace, found: _Found, commit: Commit, below: str, tree: str) -> _Found | Conflict:

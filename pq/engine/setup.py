@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pq.checks import environment
 from pq.core.series import Pin, Series
-from pq.engine import checking, events, history, releases, trust
+from pq.engine import checking, events, history, install, releases, trust
 from pq.engine.events import Tell
 from pq.engine.releases import Progress
 from pq.engine.workspace import Workspace
@@ -44,6 +44,7 @@ def setup(workspace: Workspace, tell: Tell) -> SetUp:
         found = releases.commit_of(workspace.checkout, queue, workspace.pin, progress)
         _record_pin(queue, Pin(workspace.pin.release, found))
         made = _branch(workspace, found) or made
+    install.install(workspace)
     return SetUp(made, build_environment(workspace, workspace.pin, progress))
 
 

@@ -11,7 +11,7 @@ from pq.core import ledger
 from pq.core.ledger import Ledger
 from pq.core.patch import FilePatch
 from pq.core.series import Entry
-from pq.engine import trust
+from pq.engine import history, trust
 from pq.engine.gate import Gate
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, PqError
@@ -47,7 +47,8 @@ class StoppedAt:
 class Status:
     """The state of a workspace. `edited` are applied patches whose files changed since; `unrefreshed` are files of the checkout.
 
-    `reworked` are applied patches whose commits were changed by other means; `way_out` is the command that takes off the lowest edited
+    `reworked` are applied patches whose commits were changed by other means; `off` are those whose commits git
+    took off the branch; `way_out` is the command that takes off the lowest edited
     one; `disorder` says where the applied patches are not the first of the series; `stopped` is the command that waits at a conflict;
     `ledger` is what became of the patches that the series was made of; `trusted`: its hooks may run.
     """
@@ -61,6 +62,7 @@ class Status:
     edited: tuple[str, ...]
     way_out: str | None
     reworked: tuple[str, ...]
+    off: tuple[str, ...]
     missing: tuple[str, ...]
     unlisted: tuple[str, ...]
     disorder: str | None
@@ -87,6 +89,7 @@ def read(workspace: Workspace) -> Status:
         unrefreshed=workspace.checkout.unrefreshed(),
         edited=edited,
         reworked=() if elsewhere else tuple(applied.patch for applied in workspace.applied if not applied.commit.own),
+        off=_off(workspace) if stop is None else (),
         way_out=workspace.stack.taking_off(edited[0]) if edited else None,
         missing=missing,
         unlisted=queue.unlisted(),
@@ -109,6 +112,12 @@ def _on_the_way(workspace: Workspace, stop: Stop) -> tuple[PatchState, ...]:
     names = [entry.name for entry in workspace.stack_order]
     left = names[names.index(stop.patch) :] if stop.patch in names else []
     return tuple(PatchState(name, name in carried, name in carried[-1:], None) for name in (*carried, *left))
+
+
+def _off(workspace: Workspace) -> tuple[str, ...]:
+    """The patches that git took off, as with `git reset`."""
+    before = history.applied_last(workspace) or ()
+    return tuple(name for name in before if name in workspace.series.names and name not in workspace.stack.applied)
 
 
 def _disorder(workspace: Workspace) -> str | None:

@@ -12,21 +12,21 @@ from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
 
 
-def verify(workspace: Workspace, tell: Tell) -> Ending:
+def verify(workspace: Workspace, tell: Tell, *, budget: int | None = None) -> Ending:
     """Does the whole series apply to its pin, in memory, and pass? The checkout need not be on its branch, or clean."""
     if not workspace.stack_order:
-        return _pin(workspace, tell)
-    return _judge(workspace, workspace.stack_order, tell)
+        return _pin(workspace, budget, tell)
+    return _judge(workspace, workspace.stack_order, budget, tell)
 
 
-def check(workspace: Workspace, patch: str | None, tell: Tell) -> Ending:
+def check(workspace: Workspace, patch: str | None, tell: Tell, *, budget: int | None = None) -> Ending:
     """Ask the gate about the stack up to a patch, applied or not; without one, about the stack as it is."""
     order = workspace.stack_order
     if patch is None:
         with workspace.locked(tell):
             applied = workspace.applied
             if not applied and not order:
-                return _gate(workspace, [_release(workspace)], tell)
+                return _gate(workspace, [_release(workspace)], budget, tell)
             if not applied:
                 raise NothingToDo("No patches applied", hint="pq verify checks the whole series")
             if edited := workspace.edited():
@@ -36,15 +36,15 @@ def check(workspace: Workspace, patch: str | None, tell: Tell) -> Ending:
             for each in applied:
                 candidates.append(Candidate(each.patch, before, each.commit))
                 before = each.commit.tree
-            return _gate(workspace, candidates, tell)
+            return _gate(workspace, candidates, budget, tell)
     name = workspace.series.find(patch)
     names = [entry.name for entry in order]
-    return _judge(workspace, order[: names.index(name) + 1], tell)
+    return _judge(workspace, order[: names.index(name) + 1], budget, tell)
 
 
-def _pin(workspace: Workspace, tell: Tell) -> Ending:
+def _pin(workspace: Workspace, budget: int | None, tell: Tell) -> Ending:
     with workspace.locked(tell):
-        return _gate(workspace, [_release(workspace)], tell)
+        return _gate(workspace, [_release(workspace)], budget, tell)
 
 
 def _release(workspace: Workspace) -> Candidate:
@@ -53,7 +53,7 @@ def _release(workspace: Workspace) -> Candidate:
     return Candidate(workspace.pin.release, commit.tree, commit)
 
 
-def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Ending:
+def _judge(workspace: Workspace, entries: tuple[Entry, ...], budget: int | None, tell: Tell) -> Ending:
     with workspace.locked(tell):
         parent = workspace.checkout.read_commit(workspace.pin_commit)
         built = build(workspace, parent, entries)
@@ -62,13 +62,14 @@ def _judge(workspace: Workspace, entries: tuple[Entry, ...], tell: Tell) -> Endi
             return Ending.REFUSED
         if empty := tuple(applying.patch for applying in built.applying if applying.empty):
             tell(events.Empty(empty))
-        return _gate(workspace, list(built.candidates), tell)
+        return _gate(workspace, list(built.candidates), budget, tell)
 
 
-def _gate(workspace: Workspace, candidates: list[Candidate], tell: Tell) -> Ending:
-    rejected = Gate(workspace, tell).judge(candidates, fresh=True)
-    if rejected is not None:
+def _gate(workspace: Workspace, candidates: list[Candidate], budget: int | None, tell: Tell) -> Ending:
+    gate = Gate(workspace, tell, budget)
+    if (rejected := gate.judge(candidates, fresh=True)) is not None:
         tell(rejected)
         return Ending.REJECTED
-    tell(events.Passed(tuple(candidate.patch for candidate in candidates)))
+    whole = gate.passed(candidates[-1].before, candidates[-1].commit, final=True)
+    tell(events.Passed(tuple(candidate.patch for candidate in candidates), whole=whole))
     return Ending.DONE

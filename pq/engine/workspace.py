@@ -216,8 +216,18 @@ def open_workspace(
     if root is None:
         raise PqError(f"No queue found from {start} upwards", hint="pq init makes one")
     found = queue.open_queue(root, series_name=series_name)
+    worktree = checkout.linked_worktree(start, root)
+    if worktree is not None and worktree.resolve() != found.checkout.resolve():
+        found = _in_worktree(found, worktree, series_name)
     _require_this_checkout(start, found)
     return Workspace(found, title, trusted=trusted)
+
+
+def _in_worktree(found: Queue, worktree: Path, series_name: str | None) -> Queue:
+    """The queue with a linked worktree of its checkout for its checkout, and the series whose branch that is on."""
+    on = checkout.open_checkout(worktree, queue=found.root).series_on
+    name = found.series_name if series_name is not None or on is None else on
+    return replace(found, worktree=worktree, series_name=queue.require_name(name))
 
 
 def _require_this_checkout(start: Path, found: Queue) -> None:

@@ -26,7 +26,7 @@ from pq.errors import NotClean, PqError
 from pq.repo import commits
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
-from pq.repo.git import environment, run
+from pq.repo.git import environment, repository_around, run
 from pq.repo.objects import GitTree, Objects
 from pq.repo.transaction import JOURNAL, Mover
 from pq.repo.worktree import Worktree
@@ -41,6 +41,13 @@ _UNDER_WAY = {
     RepositoryState.REBASE_INTERACTIVE: ("rebase", "--continue, or --abort"),
     RepositoryState.REBASE_MERGE: ("rebase", "--continue, or --abort"),
     RepositoryState.BISECT: ("bisect", "reset"),
+}
+_SEVERAL = {
+    RepositoryState.APPLY_MAILBOX: "am",
+    RepositoryState.APPLY_MAILBOX_OR_REBASE: "am",
+    RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
+    RepositoryState.REVERT_SEQUENCE: "revert",
+    **{state: command for state, (command, _) in _UNDER_WAY.items()},
 }
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
@@ -139,6 +146,11 @@ class Checkout:
             oid = commit.parents[0]
         return tuple(reversed(found))
 
+    def amended(self, series: str) -> dict[str, str]:
+        """What the commits of a branch that `git commit --amend` made were made of, as the reflog has it."""
+        entries = self.repository.references[branch_of(series)].log()
+        return {str(each.oid_new): str(each.oid_old) for each in entries if (each.message or "").startswith("commit (amend)")}
+
     def _way_to_a_line(self, pin: str) -> str:
         return f"git -C {self.root} rebase {pin[:12]} makes a line of the commits; then pq repair"
 
@@ -149,6 +161,26 @@ class Checkout:
         if not place.exists() or place.read_bytes() != content:
             self.folder.mkdir(exist_ok=True)
             write_synced(place, content)
+
+    def staged(self, index: Path | None) -> str:
+        """The tree of an index: of the one that git commits, which may be a temporary one, or of the checkout's own.
+
+        Raises PqError where there are conflicts in it.
+        """
+        named = {} if index is None else {"GIT_INDEX_FILE": str(index)}
+        return run("write-tree", cwd=self.root, **named).strip()
+
+    @property
+    def under_way(self) -> str | None:
+        """What git is in the midst of that makes several commits, and checks that nobody else moves the branch meanwhile."""
+        return _SEVERAL.get(self.repository.state())
+
+    @property
+    def is_last_mail(self) -> bool:
+        """Whether git am has just applied the last of its mails, to the branch itself."""
+        folder = Path(self.repository.path) / "rebase-apply"
+        said = [(folder / name).read_text(encoding="ascii").strip() for name in ("next", "last") if (folder / name).exists()]
+        return len(said) == 2 and said[0] == said[1] and (folder / "applying").exists()
 
     def unrefreshed(self) -> tuple[str, ...]:
         """The tracked files that are not what the top commit says."""
@@ -338,10 +370,21 @@ def create_checkout(root: Path, *, queue: Path) -> Checkout:
     return checkout
 
 
+def linked_worktree(start: Path, queue: Path) -> Path | None:
+    """The linked worktree around `start`, if it is one of a repository that belongs to the queue."""
+    found = repository_around(start)
+    if found is None or not (Path(found.path) / "commondir").exists():
+        return None
+    return Path(found.workdir) if Checkout(Path(found.workdir), found, queue).knows_queue else None
+
+
+def series_of(start: Path) -> str | None:
+    """The series whose branch the worktree around `start` is on, if its repository belongs to a queue."""
+    found = repository_around(start)
+    return Checkout(start, found, start).series_on if found is not None and _QUEUE in found.config else None
+
+
 def queue_of(start: Path) -> Path | None:
     """The queue that the checkout around `start` belongs to, by its git config `pq.queue`."""
-    found = pygit2.discover_repository(str(start))
-    if found is None:
-        return None
-    config = pygit2.Repository(found).config
-    return Path(config[_QUEUE] or "") if _QUEUE in config else None
+    found = repository_around(start)
+    return Path(found.config[_QUEUE] or "") if found is not None and _QUEUE in found.config else None

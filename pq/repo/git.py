@@ -30,11 +30,15 @@ def environment(**extra: str) -> dict[str, str]:
     return kept | {"LC_ALL": "C"} | extra
 
 
-def run(*words: str, cwd: Path) -> str:
+def run(*words: str, cwd: Path, **variables: str) -> str:
     """What `git WORDS` prints in a folder. Raises PqError with git's own words."""
     try:
         done = subprocess.run(
-            ["git", "-c", f"core.hooksPath={os.devnull}", *words], cwd=cwd, env=environment(), capture_output=True, check=False
+            ["git", "-c", f"core.hooksPath={os.devnull}", *words],
+            cwd=cwd,
+            env=environment(**variables),
+            capture_output=True,
+            check=False,
         )
     except FileNotFoundError:
         raise PqError("git is not installed", hint="install git 2.30 or newer") from None
@@ -42,3 +46,11 @@ def run(*words: str, cwd: Path) -> str:
         said = done.stderr.decode(errors="replace").strip()
         raise PqError(f"git {words[0]} failed: {said}", hint=f"git {' '.join(words)} in {cwd} says more")
     return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def repository_around(start: Path) -> pygit2.Repository | None:
+    """The repository of the worktree around a folder, if there is one."""
+    try:
+        return pygit2.Repository(str(start))  # discover_repository loses a reference to None where it finds nothing
+    except pygit2.GitError:
+        return None

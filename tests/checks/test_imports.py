@@ -13,9 +13,10 @@ import pytest
 
 from pq.checks import imports
 from pq.checks.findings import Finding
-from pq.checks.imports import Imported, Request
+from pq.checks.imports import Imported, Request, TooLong
 from pq.checks.stage import Stage
 from pq.checks.warm import Warm
+from pq.engine.checking import _as_finding
 from tests.checks.conftest import is_gone, script
 
 MODULE = "def second():\n    return 2\n"
@@ -73,7 +74,8 @@ class Copy:
             self.memory,
             self.watch,
         )
-        return imports.check(request, stage, self.warm)
+        found = imports.check(request, stage, self.warm)
+        return _as_finding(found) if isinstance(found, TooLong) else found
 
     def finding(self, module: str = MODULE, *, timeout: int = 30) -> Finding:
         """The same, where it has to be found out."""

@@ -50,6 +50,16 @@ def test_an_amended_commit_is_a_refresh(three: World) -> None:
     _is_one(three, "c.patch")
 
 
+def test_amended_with_a_message_of_its_own_it_is_the_same_patch(three: World) -> None:
+    """Nothing in the commit says so any more; the reflog does."""
+    git(three.checkout, "commit", "-q", "--amend", "-m", "new title")
+
+    assert three.pq("repair").out == "Patch c.patch was written from its commit\n"
+
+    assert "Subject: new title\n" in patch(three, "c.patch")
+    _is_one(three, "c.patch")
+
+
 def test_a_reworded_commit_changes_the_text(three: World) -> None:
     message = git(three.checkout, "log", "-1", "--format=%B")
     git(three.checkout, "commit", "-q", "--amend", "-m", message.replace("c.patch\n\n", "Another title\n\nAnd why.\n\n", 1))
@@ -86,9 +96,10 @@ def test_a_dropped_commit_leaves_its_patch(three: World, monkeypatch: pytest.Mon
     assert three.pq("push", "-a").code == 0
 
 
-def test_a_reset_needs_no_repair(three: World) -> None:
+def test_a_reset_takes_a_patch_off(three: World) -> None:
     git(three.checkout, "reset", "-q", "--hard", "HEAD~1")
 
+    assert three.pq("repair").out == "Patch c.patch is not applied any more: it has no commit\n"
     assert three.pq("repair").code == 2
     assert three.pq("push").code == 0
     stands_at(three, "c.patch")
@@ -250,7 +261,9 @@ def test_an_order_that_does_not_fit_waits(three: World) -> None:
 
 
 def test_what_lost_its_commit_is_named(three: World) -> None:
-    git(three.checkout, "commit", "-q", "--amend", "-m", "new title")
+    git(three.checkout, "reset", "-q", "--hard", "HEAD~1")
+    change(three, 30, "thirty")
+    git(three.checkout, "commit", "-qam", "new title")
 
     said = three.pq("repair")
 

@@ -1,0 +1,69 @@
+"""git's hooks in the two repositories of a workspace: the queue's, if it is in one, and the checkout's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pq.engine.workspace import Workspace, open_workspace
+from pq.errors import NothingToDo
+from pq.repo import checkout, shims
+from pq.repo.shims import Shims
+
+
+@dataclass(frozen=True, slots=True)
+class HookState:
+    """A hook of git's in a repository; `other` is another tool's hook that runs before it."""
+
+    place: str
+    name: str
+    there: bool
+    other: str | None = None
+
+
+def install(workspace: Workspace, *, wanted: bool = False) -> tuple[HookState, ...]:
+    """Put the hooks there; those that changed. Where the user took them out, only if they are `wanted` again."""
+    return tuple(
+        HookState(place, name, there=True)
+        for place, found in _repositories(workspace)
+        if wanted or found.are_wanted
+        for name in found.install()
+    )
+
+
+def uninstall(workspace: Workspace) -> tuple[HookState, ...]:
+    """Take the hooks out; those that went. Raises NothingToDo where there are none."""
+    gone: list[HookState] = []
+    for place, found in _repositories(workspace):
+        if any(each.there for each in found.installed()):
+            gone += [HookState(place, name, there=False) for name in found.uninstall()]
+    if not gone:
+        raise NothingToDo("No hooks of pq are installed")
+    return tuple(gone)
+
+
+def installed(workspace: Workspace) -> tuple[HookState, ...]:
+    """The hooks, there or not."""
+    return tuple(
+        HookState(place, each.name, each.there, each.other)
+        for place, found in _repositories(workspace)
+        for each in found.installed()
+    )
+
+
+def committing(start: Path, title: str, trusted: str | None) -> Workspace | None:
+    """The workspace in whose checkout git commits, on the branch of a series; None where it does so elsewhere."""
+    series = checkout.series_of(start)
+    return None if series is None else open_workspace(start, series_name=series, title=title, trusted=trusted)
+
+
+def _repositories(workspace: Workspace) -> Iterator[tuple[str, Shims]]:
+    """Where there are to be hooks, as it is shown, and which: in one repository that is both, all of them."""
+    queue = workspace.queue
+    inner = shims.shims_of(queue.checkout, shims.CHECKOUT_HOOKS)
+    outer = shims.shims_of(queue.root, shims.QUEUE_HOOKS)
+    if outer is not None and (inner is None or outer.folder != inner.folder):
+        yield "the queue", outer
+    if inner is not None:
+        yield queue.relative(queue.checkout), inner
