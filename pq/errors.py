@@ -33,13 +33,22 @@ class NotChecked(PqError):
 
 
 class ParseError(PqError):
-    """A file that pq can't read, with the place: line and column count from 1."""
+    """A file that pq can't read, with the place: line and column count from 1. `code` is what `pq lint` calls the fault."""
 
     def __init__(
-        self, fact: str, *, file: str, line: int, text: str = "", column: int | None = None, hint: str | None = None
+        self,
+        fact: str,
+        *,
+        file: str,
+        line: int,
+        text: str = "",
+        column: int | None = None,
+        hint: str | None = None,
+        code: str = "unreadable",
     ) -> None:
         super().__init__(fact, hint=hint)
         self.file = file
         self.line = line
         self.text = text
         self.column = column
+        self.code = code

@@ -15,6 +15,8 @@ from pq.core.series import Pin, Series
 from pq.errors import ParseError, PqError
 
 FILE = "pq.toml"
+LEFT_BEHIND = (".orig", ".rej")
+"""How the names of files end that patch and merge tools leave behind."""
 _HEADER = re.compile(r"\s*\[+\s*\"?([\w-]+)\"?\s*\]")
 _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
@@ -117,7 +119,7 @@ class Queue:
         if file.is_dir():
             raise PqError(f"{self.relative(file)} is a folder, not a series file", hint="set [upstream] series in pq.toml")
         if not file.is_file():
-            there = sorted(place.relative_to(self.root / "series").as_posix() for place in self._series_files())
+            there = self.series_names()
             hint = f"there are: {', '.join(there)}" if there else "pq init makes one"
             raise PqError(f"No series file found at {self.relative(file)}", hint=hint)
         return series.read(file.read_bytes(), file=self.relative(file))
@@ -163,9 +165,13 @@ class Queue:
         )
         return tuple(name for name in found if name not in listed)
 
+    def series_names(self) -> tuple[str, ...]:
+        """The names of all series of the queue."""
+        return tuple(place.relative_to(self.root / "series").as_posix() for place in self._series_files())
+
     def _series_files(self) -> Sequence[Path]:
         found = sorted((self.root / "series").rglob("*"))
-        return [file for file in found if file.is_file() and not file.name.startswith(".")]
+        return [file for file in found if file.is_file() and not file.name.startswith(".") and file.suffix not in LEFT_BEHIND]
 
     def stamp(self) -> str:
         """Changes when pq.toml or the series file is written. `pq.cli.quick` makes the same from the same files."""

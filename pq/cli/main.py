@@ -26,7 +26,7 @@ _MODULES = {
     "pq.cli.move": ("push", "pop", "goto"),
     "pq.cli.names": ("top", "next", "previous", "series", "applied", "unapplied"),
     "pq.cli.look": ("files", "patches", "show", "status"),
-    "pq.cli.checks": ("check", "verify"),
+    "pq.cli.checks": ("check", "verify", "lint"),
     "pq.cli.prepare": ("init", "setup", "trust"),
     "pq.cli.folder": ("apply",),
     "pq.cli.edit": ("new", "refresh", "diff", "delete", "rename", "header", "revert", "add", "edit", "remove", "snapshot"),

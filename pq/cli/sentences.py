@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pq.core.patch import FilePatch
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
+    from pq.engine.lint import Linted
     from pq.engine.releases import Fetched, Release
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status
@@ -270,6 +271,21 @@ def status_lines(status: Status) -> list[str]:
     lines += [f"In the series, but without a file: {name}" for name in status.missing]
     lines += [f"In no series: {name}" for name in status.unlisted]
     return lines
+
+
+def lint_lines(found: Linted) -> list[str]:
+    """The faults, each at its place, and how many there are."""
+    lines = [f"Mended {file}" for file in found.fixed]
+    for each in found.faults:
+        at = each.file if each.line is None else f"{each.file}:{each.line}"
+        lines.append(f"{at}: {each.severity}: {each.fact} [{each.code}]")
+    if found.unproven:
+        lines.append(f"Not compared with its release, which is not in the checkout: {', '.join(found.unproven)}")
+    counted = f"{found.patches} patches of {found.series} series"
+    warnings = len(found.faults) - found.errors
+    lines.append(f"{found.errors} errors, {warnings} warnings in {counted}" if found.faults else f"No faults in {counted}")
+    fixable = sum(each.fixable for each in found.faults)
+    return [*lines, f"hint: pq lint --fix mends {fixable} of them"] if fixable else lines
 
 
 def series_lines(patches: Sequence[PatchState], *, marks: bool) -> list[str]:

@@ -345,7 +345,7 @@ class _Reader:
             return None
         path = paths.text(name)
         if reason := paths.fault(path):
-            raise self._error(f"a patch may not name {path}: {reason}", line)
+            raise self._error(f"a patch may not name {path}: {reason}", line, code="unsafe-path")
         return path
 
     def _mode(self, section: _Section, mode: str | None) -> int | None:
@@ -369,10 +369,12 @@ class _Reader:
         fact = "this patch says that a binary file changed, but not how"
         return self._error(fact, at, hint="make it again with git diff --binary")
 
-    def _error(self, fact: str, at: int, *, column: int | None = None, hint: str | None = None) -> ParseError:
+    def _error(
+        self, fact: str, at: int, *, column: int | None = None, hint: str | None = None, code: str = "unreadable"
+    ) -> ParseError:
         at = min(at, max(len(self.lines) - 1, 0))
         text = paths.text(self._peek(at))
-        return ParseError(fact, file=self.file, line=at + 1, text=text, column=column, hint=hint)
+        return ParseError(fact, file=self.file, line=at + 1, text=text, column=column, hint=hint, code=code)
 
 
 def _own(hunk: ReadHunk, number: int, line: int, *, crlf: bool) -> Hunk:

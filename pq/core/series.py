@@ -219,6 +219,16 @@ def read(data: bytes, *, file: str) -> Series:
     return Series(lines=lines, entries=tuple(entries), pin=pin)
 
 
+def without_repeated(data: bytes) -> bytes:
+    """A series file without lines that list a patch in the very words in which it is listed above."""
+    kept: list[bytes] = []
+    for line in split_lines(data):
+        bare = _bare(line)
+        if not bare or bare.startswith(b"#") or bare not in map(_bare, kept):
+            kept.append(line)
+    return b"".join(kept)
+
+
 def _with_line(series: Series, line: bytes, behind: str | None) -> Series:
     first = series.entries[0].line - 1 if series.entries else len(series.lines)
     at = first if behind is None else series.entry(behind).line
@@ -265,7 +275,8 @@ def _entry(line: bytes, number: int, file: str) -> Entry | None:
         return None
     name = _text(words[0].group())
     if name.startswith("/") or ".." in name.split("/"):
-        raise _error("the name of a patch may not lead out of the patches folder", file, number, line, words[0].start())
+        fact = "the name of a patch may not lead out of the patches folder"
+        raise _error(fact, file, number, line, words[0].start(), code="unsafe-path")
     if b"\0" in line:
         raise _error("a series line can't hold a NUL byte", file, number, line, line.index(b"\0"))
     strip, reverse = 1, False
@@ -298,6 +309,7 @@ def _refuse_double(entry: Entry, before: Sequence[Entry], line: bytes, file: str
                 entry.line,
                 line,
                 len(line) - len(line.lstrip(_BLANKS)),
+                code="listed-twice",
             )
 
 
@@ -306,9 +318,10 @@ def _bare(line: bytes) -> bytes:
     return line.removeprefix(_BOM).strip(_BLANKS + b"\n")
 
 
-def _error(fact: str, file: str, number: int, line: bytes, column: int) -> ParseError:
+def _error(fact: str, file: str, number: int, line: bytes, column: int, *, code: str = "series-line") -> ParseError:
     text, before = _text(line.rstrip(b"\r\n")), _text(line[:column])
-    return ParseError(fact, file=file, line=number, text=text, column=len(before) + 1, hint=f"edit line {number} of {file}")
+    hint = f"edit line {number} of {file}"
+    return ParseError(fact, file=file, line=number, text=text, column=len(before) + 1, hint=hint, code=code)
 
 
 def _text(data: bytes) -> str:

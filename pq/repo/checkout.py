@@ -186,6 +186,10 @@ class Checkout:
         """The tracked files that are not what the top commit says."""
         return tuple(sorted(self._changed()))
 
+    def untracked(self, endings: Iterable[str]) -> tuple[str, ...]:
+        """The files with such names that git does not know, ignored or not."""
+        return tuple(run("ls-files", "--others", "-z", "--", *(f"*{each}" for each in endings), cwd=self.root).split("\0")[:-1])
+
     def unmerged(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Which of these files git has in conflict."""
         return tuple(sorted(self.mover.worktree.unmerged() & set(paths)))
