@@ -6,9 +6,10 @@ import os
 
 import click
 
-from pq.cli.main import Command, Settings
+from pq.cli.main import Command, Settings, today
 from pq.cli.move import EXIT_CODES
 from pq.engine import install
+from pq.engine.move import Ending
 
 
 @click.group("hooks")
@@ -52,16 +53,21 @@ def status_command(settings: Settings) -> None:
 @click.pass_obj
 def run_command(settings: Settings, name: str, arguments: tuple[str, ...]) -> int:
     """Do what the hook NAME does; git calls it in the top folder of a worktree."""
-    from pq.engine import githooks
+    from pq.engine import githooks, staged
+    from pq.repo.index import open_index
 
-    index = os.environ.get("GIT_INDEX_FILE")
-    workspace = install.committing(settings.start, f"hooks run {name}", os.environ.get("PQ_TRUST"))
-    if workspace is None:
+    named, trusted = os.environ.get("GIT_INDEX_FILE"), os.environ.get("PQ_TRUST")
+    file = settings.start / named if named else None
+    workspace = install.committing(settings.start, f"hooks run {name}", trusted)
+    if name != "pre-commit":
+        if workspace is not None:
+            githooks.after_commit(workspace, name, arguments[0] if arguments else "", settings.report)
         return 0
-    if name == "pre-commit":
-        return EXIT_CODES[githooks.before_commit(workspace, settings.start / index if index else None, settings.report)]
-    githooks.after_commit(workspace, name, arguments[0] if arguments else "", settings.report)
-    return 0
+    ending = Ending.DONE if workspace is None else githooks.before_commit(workspace, file, settings.report)
+    index = open_index(settings.start, file)
+    if ending is Ending.DONE and index is not None:
+        ending = staged.before_commit(index, today(), trusted, settings.report)
+    return EXIT_CODES[ending]
 
 
 for _each in (install_command, uninstall_command, status_command, run_command):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import importlib
 import os
@@ -87,6 +88,11 @@ class Settings:
             trust.ensure(workspace)
         workspace.settle(self.report)
         return workspace
+
+
+def today() -> datetime.date:
+    """The day that it is."""
+    return datetime.datetime.now(tz=datetime.UTC).date()
 
 
 def _common() -> list[click.Parameter]:

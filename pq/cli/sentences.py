@@ -14,6 +14,7 @@ from pq.errors import ParseError, PqError
 
 if TYPE_CHECKING:
     from pq.core.ledger import Ledger
+    from pq.core.lint import Fault
     from pq.core.patch import FilePatch
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pq.engine.releases import Fetched, Release
     from pq.engine.setup import SetUp
     from pq.engine.status import PatchState, Status
+    from pq.engine.verify import Verified
     from pq.engine.why import Why
 
 _NAMED = 4
@@ -54,6 +56,13 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return _stopped(event)
         case events.Rejected():
             return _rejected(event)
+        case events.Faulty(faults):
+            hint = "hint: pq lint, and pq verify, say more; git commit --no-verify commits it all the same"
+            return ["pq: what is to be committed has faults", *(f"  {fault_line(each)}" for each in faults), hint]
+        case events.NotVerified(series, because, hint):
+            return [f"pq: Series {series} is not verified: {because}", *([f"hint: {hint}"] if hint else [])]
+        case events.Verifying(series):
+            return [f"Series {series}"]
         case events.CommitRejected(reasons):
             hint = "hint: git commit --no-verify commits it all the same; pq status keeps saying that it was not checked"
             return ["pq: the commit is rejected by hooks/pre-apply", *(f"  {line}" for line in reasons), hint]
@@ -273,12 +282,16 @@ def status_lines(status: Status) -> list[str]:
     return lines
 
 
+def fault_line(fault: Fault) -> str:
+    """A fault at its place."""
+    at = fault.file if fault.line is None else f"{fault.file}:{fault.line}"
+    return f"{at}: {fault.severity}: {fault.fact} [{fault.code}]"
+
+
 def lint_lines(found: Linted) -> list[str]:
     """The faults, each at its place, and how many there are."""
     lines = [f"Mended {file}" for file in found.fixed]
-    for each in found.faults:
-        at = each.file if each.line is None else f"{each.file}:{each.line}"
-        lines.append(f"{at}: {each.severity}: {each.fact} [{each.code}]")
+    lines += map(fault_line, found.faults)
     if found.unproven:
         lines.append(f"Not compared with its release, which is not in the checkout: {', '.join(found.unproven)}")
     counted = f"{found.patches} patches of {found.series} series"
@@ -286,6 +299,18 @@ def lint_lines(found: Linted) -> list[str]:
     lines.append(f"{found.errors} errors, {warnings} warnings in {counted}" if found.faults else f"No faults in {counted}")
     fixable = sum(each.fixable for each in found.faults)
     return [*lines, f"hint: pq lint --fix mends {fixable} of them"] if fixable else lines
+
+
+def verified_lines(found: Verified) -> list[str]:
+    """How each series ended."""
+    words = {
+        "done": "proven",
+        "refused": "refused",
+        "rejected": "rejected",
+        "in part": "proven, but for the checks that were left out",
+    }
+    lines = [f"{each.series}: {words[each.ending]}, {each.patches} patches" for each in found.series]
+    return [*lines, *(f"lint: {found.errors} errors" for _ in range(bool(found.errors)))]
 
 
 def series_lines(patches: Sequence[PatchState], *, marks: bool) -> list[str]:

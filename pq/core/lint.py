@@ -1,7 +1,7 @@
 """Faults of the text of a patch, and the text without those that have one right answer. What takes a tree to see is in `pq.engine.lint`.
 
 Codes, of errors: `unreadable`, `unsafe-path`, `counts`, `crlf`, `stripped-context`, `left-behind`, `review-date`; and, of series and queue,
-`series-line`, `listed-twice`, `missing`, `unlisted`. Of warnings: `no-description`, `overdue`, `stale-base`, `scope-line`.
+`series-line`, `listed-twice`, `missing`, `unlisted`, `does-not-apply`. Of warnings: `no-description`, `overdue`, `stale-base`, `scope-line`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pq.checks.findings import Finding
     from pq.core.ledger import Outcome as LedgerOutcome
+    from pq.core.lint import Fault
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
     from pq.engine.lost import Lost
@@ -132,6 +133,29 @@ class CheckedInPart:
     """The hook let the patches through without some checks, which it names."""
 
     left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Faulty:
+    """What git is about to commit of the queue has faults."""
+
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotVerified:
+    """A series could not be verified, and why; others are gone on with."""
+
+    series: str
+    because: str
+    hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """The next of several series is looked at."""
+
+    series: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,10 +442,12 @@ Problem = (
     | Rejected
     | CheckedInPart
     | CommitRejected
+    | Faulty
+    | NotVerified
     | NotTakenIn
     | Unchecked
     | Stale
 )
 """What is told of even when all else is quiet."""
-Event = Problem | Applying | Noted | Passed | Removing | Edited | NowAt | Progress
+Event = Problem | Verifying | Applying | Noted | Passed | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

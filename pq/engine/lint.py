@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pq.core import heading, lint, scope, series
@@ -37,6 +37,10 @@ class Linted:
         return sum(fault.severity is Severity.ERROR for fault in self.faults)
 
 
+Built = tuple[Workspace, Candidate]
+"""A patch on its release, and the workspace of its series."""
+
+
 @dataclass(slots=True)
 class _Looking:
     """What was seen so far: the patches by name and -p, and what their files are to hold instead."""
@@ -46,12 +50,18 @@ class _Looking:
     looked: dict[tuple[str, int], Looked] = field(default_factory=dict)
     wanted: dict[str, bytes] = field(default_factory=dict)
     unproven: list[str] = field(default_factory=list)
-    built: list[tuple[Workspace, Candidate]] = field(default_factory=list)
+    built: list[Built] = field(default_factory=list)
 
 
 def run(workspace: Workspace, today: datetime.date) -> Linted:
     """Look at all series and patches of the queue."""
-    return _linted(workspace, _look(workspace, today))
+    return examine(workspace, today)[0]
+
+
+def examine(workspace: Workspace, today: datetime.date, proven: Collection[str] = ()) -> tuple[Linted, tuple[Built, ...]]:
+    """The same, and the patches as they stand on their releases; `proven` are series that need not be put there again."""
+    seen = _look(workspace, today, proven)
+    return _linted(workspace, seen), tuple(seen.built)
 
 
 def fix(workspace: Workspace, today: datetime.date, tell: Tell) -> Linted:
@@ -94,19 +104,19 @@ def _linted(workspace: Workspace, seen: _Looking) -> Linted:
     return Linted(tuple(dict.fromkeys(faults)), len(workspace.queue.series_names()), len(names), tuple(seen.unproven))
 
 
-def _look(workspace: Workspace, today: datetime.date) -> _Looking:
+def _look(workspace: Workspace, today: datetime.date, proven: Collection[str] = ()) -> _Looking:
     queue, seen = workspace.queue, _Looking(today)
     whole = True
     for name in queue.series_names():
-        variant = workspace.variant(queue=replace(queue, series_name=name)) if _has_checkout(workspace) else None
+        variant = workspace.variant_of(name) if _has_checkout(workspace) else None
         listed = _series(workspace, name, seen)
         whole = whole and listed is not None
         if listed is not None:
             _patches(workspace, listed, name, seen)
-            if variant is not None:
-                _against_release(variant, listed, name, seen)
-            else:
+            if variant is None:
                 seen.unproven.append(name)
+            elif name not in proven:
+                _against_release(variant, listed, name, seen)
     if whole:  # else what is listed is not known
         seen.faults += [Fault("unlisted", "no series lists it", f"patches/{name}") for name in queue.unlisted()]
     seen.faults += _left_behind(workspace)
@@ -162,13 +172,16 @@ def _against_release(workspace: Workspace, listed: Series, name: str, seen: _Loo
     """Whether the patches say of the files below them what these are."""
     try:
         parent = workspace.checkout.read_commit(workspace.pin_commit)
-        candidates = build(workspace, parent, workspace.stack_order).candidates
+        made = build(workspace, parent, workspace.stack_order)
     except NotClean:
         seen.unproven.append(name)
         return
     except PqError:  # of a patch that can't be read, or is missing, the fault is said
         return
-    for candidate in candidates:
+    if made.refused is not None:
+        fact = "it does not apply to what is below it; pq verify says why"
+        seen.faults.append(Fault("does-not-apply", fact, f"patches/{made.refused.patch}"))
+    for candidate in made.candidates:
         seen.built.append((workspace, candidate))
         entry = listed.entry(candidate.patch)
         looked = seen.looked.get((entry.name, entry.strip))

@@ -27,7 +27,7 @@ from pq.core import paths
 from pq.engine.init import HOOK
 from pq.engine.workspace import Workspace
 from pq.errors import NotChecked, NothingToDo, PqError
-from pq.queue import FILE, Queue
+from pq.queue import FILE, CheckConfig, Queue
 from pq.repo.files import write_synced
 
 _HOOKS = "hooks"
@@ -141,8 +141,12 @@ def _place(queue: Queue) -> Path:
 
 
 def _said(queue: Queue) -> bytes:
-    """What of pq.toml decides on what is run, a line a key; not the series in use, which changes with every rebase."""
+    """What of pq.toml decides on what is run, a line a key; not the series in use, which changes with every rebase.
+
+    Of the checks it is what the queue says, so that a pq with other defaults does not ask again.
+    """
     config, check = queue.config, queue.config.check
     said: dict[str, object] = {f"[upstream] {key}": getattr(config, key) for key in ("source", "prefix", "checkout")}
-    said |= {f"[check] {key}": getattr(check, key) for key in type(check).__slots__}
+    keys = (key for key in type(check).__slots__ if getattr(check, key) != getattr(CheckConfig(), key))
+    said |= {f"[check] {key}": getattr(check, key) for key in keys}
     return paths.raw("".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items()))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
+from dataclasses import dataclass
+
+from pq.core.lint import Severity
 from pq.core.series import Entry
-from pq.engine import events
+from pq.engine import events, lint, releases
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
 from pq.engine.move import Ending
+from pq.engine.setup import build_environment
 from pq.engine.workspace import Workspace
-from pq.errors import NothingToDo
+from pq.errors import NotChecked, NothingToDo, PqError
 
 
 def verify(workspace: Workspace, tell: Tell, *, budget: int | None = None) -> Ending:
@@ -17,6 +22,57 @@ def verify(workspace: Workspace, tell: Tell, *, budget: int | None = None) -> En
     if not workspace.stack_order:
         return _pin(workspace, budget, tell)
     return _judge(workspace, workspace.stack_order, budget, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesVerified:
+    """How the proof of one series ended, as `Ending` calls it."""
+
+    series: str
+    patches: int
+    ending: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How the proofs of all series ended, and how many errors lint has found."""
+
+    series: tuple[SeriesVerified, ...]
+    errors: int
+
+    @property
+    def ending(self) -> Ending:
+        """The worst of all."""
+        endings = [each.ending for each in self.series]
+        worst = next((each for each in (Ending.REFUSED, Ending.REJECTED) if each.value in endings), Ending.DONE)
+        return Ending.REFUSED if self.errors else worst
+
+
+def verify_all(workspace: Workspace, today: datetime.date, tell: Tell, *, budget: int | None = None) -> Verified:
+    """Verify every series of the queue, each on its own release, which is fetched if it is missing; and lint. It goes on behind a refusal."""
+    endings = tuple(_verify_one(workspace.variant_of(name), tell, budget) for name in workspace.queue.series_names())
+    linted = lint.run(workspace.variant(), today)
+    errors = tuple(fault for fault in linted.faults if fault.severity is Severity.ERROR)
+    if errors:
+        tell(events.Faulty(errors))
+    return Verified(endings, len(errors))
+
+
+def _verify_one(workspace: Workspace, tell: Tell, budget: int | None) -> SeriesVerified:
+    name = workspace.queue.series_name
+    count = 0
+    tell(events.Verifying(name))
+    try:
+        count = len(workspace.stack_order)
+        with workspace.locked(tell):
+            releases.obtain(workspace, workspace.pin.release, tell)
+        if budget != 0:
+            build_environment(workspace, workspace.pin, lambda text: tell(events.Progress(text)))
+        ending = verify(workspace, tell, budget=budget)
+    except PqError as error:
+        tell(events.NotVerified(name, error.fact, error.hint))
+        ending = Ending.REJECTED if isinstance(error, NotChecked) else Ending.REFUSED
+    return SeriesVerified(name, count, ending.value)
 
 
 def check(workspace: Workspace, patch: str | None, tell: Tell, *, budget: int | None = None) -> Ending:

@@ -55,7 +55,7 @@ class Workspace:
     def checkout(self) -> Checkout:
         """The checkout. Raises PqError where there is none, or where one outside of the queue's folder does not know the queue."""
         opened = checkout.open_checkout(self.queue.checkout, queue=self.queue.root)
-        if not self.queue.has_checkout_inside and not opened.knows_queue:
+        if self.queue.worktree is None and not self.queue.has_checkout_inside and not opened.knows_queue:
             raise PqError(
                 f"The checkout {opened.root} is not known to belong to this queue", hint="pq setup writes that down in it"
             )
@@ -65,6 +65,13 @@ class Workspace:
         """The same with another queue, or ending at another commit, on the same open checkout."""
         found = replace(self, queue=queue or self.queue, at=at)
         vars(found)["checkout"] = self.checkout
+        return found
+
+    def variant_of(self, series_name: str) -> Workspace:
+        """The same with another series in use."""
+        found = replace(self, queue=replace(self.queue, series_name=queue.require_name(series_name)))
+        if "checkout" in vars(self):
+            vars(found)["checkout"] = self.checkout
         return found
 
     @cached_property

@@ -61,7 +61,7 @@ def test_without_a_terminal_trust_shows_all_and_takes_the_digest(guest: World) -
 
     assert shown.code == 4
     assert "hooks/pre-apply (23 bytes)\n    #!/bin/sh\n    touch ../ran\n" in shown.out
-    assert '[check] python = "managed"\n' in shown.out
+    assert '[upstream] source = "../upstream"\n' in shown.out
     assert shown.err.splitlines()[-1] == f"hint: pq trust {_digest(guest)}"
 
     assert guest.pq("trust", _digest(guest)).code == 0
