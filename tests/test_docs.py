@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PROJECT, git
+from tests.conftest import PROJECT, World, git
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MARK = "=== end of command, exit code "
@@ -103,3 +103,18 @@ def test_readme_shows_what_happens(tmp_path: Path) -> None:
 
     for (command, said), got in zip(wanted, printed, strict=True):
         assert matches(said, got), f"README: $ {command}\n--- it says\n{said}\n--- it printed\n{got}"
+
+
+def test_the_workflow_runs_in_a_clone(stacked: World) -> None:
+    """The steps that are pq's, in a queue that was just cloned."""
+    for name in ("one", "two"):
+        place = stacked.queue / "patches" / f"{name}.patch"
+        place.write_bytes(b"Subject: what it does\n\n" + place.read_bytes())
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "a queue")):
+        git(stacked.queue, *words)
+    git(stacked.root, "clone", "-q", str(stacked.queue), "clone")
+    wanted = re.findall(r"^    - run: (pq .*)$", (PROJECT / "docs" / "git-hooks.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    printed = session([f"{command} > ../out 2>&1; echo $?" for command in wanted], stacked.root / "clone")
+
+    assert (len(wanted), [said.split()[0] for said in printed]) == (3, ["0"] * 3), (stacked.root / "out").read_text()

@@ -72,6 +72,11 @@ class Gate:
         known = self._verdicts.get(self._configuration, {}).get(_key(before, commit))
         return known is not None and (known or not final)
 
+    def _has_passed(self, tree: str) -> bool:
+        """Whether a tree was let through as a last one, above whatever it was: dear checks are about the last tree alone."""
+        verdicts = self._verdicts.get(self._configuration, {})
+        return any(final and key.split(" ")[1] == tree for key, final in verdicts.items())
+
     def _unknown(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         last = len(candidates) - 1
         unknown = [
@@ -121,9 +126,10 @@ class Gate:
         if code:
             return _rejection(candidates, said, code), True
         left_out = tuple(line.removeprefix("partly\t") for line in said if line.startswith("partly\t"))
-        if left_out:
-            self.tell(events.CheckedInPart(left_out))
-        return None, not left_out
+        if not left_out or self._has_passed(candidates[-1].commit.tree):
+            return None, True
+        self.tell(events.CheckedInPart(left_out))
+        return None, False
 
     def _remember(self, candidates: Sequence[Candidate], *, whole: bool) -> None:
         verdicts = dict(self._verdicts.get(self._configuration, {}))

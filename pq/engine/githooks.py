@@ -4,17 +4,18 @@ becomes a patch, or refreshes the one that it amends. Files of the checkout are 
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
-from pq.engine import events, repair
+from pq.engine import events, repair, rewrite
 from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
 from pq.engine.move import Ending
-from pq.engine.rewrite import carry_out
+from pq.engine.rewrite import Plan, carry_out
 from pq.engine.stop import Halt
 from pq.engine.workspace import Workspace
-from pq.errors import NotClean, PqError
+from pq.errors import NotChecked, NotClean, PqError
 from pq.repo import checkout
 from pq.repo.commits import Commit
 
@@ -74,3 +75,12 @@ def _take_in(workspace: Workspace, tell: Tell) -> None:
         raise NotClean("the series, or files of other patches, were changed, too", hint="pq repair brings all of it together")
     carry_out(workspace, plan, tell)
     tell(told)
+    if told.refreshed:
+        _judge_refreshed(workspace, plan)
+
+
+def _judge_refreshed(workspace: Workspace, plan: Plan) -> None:
+    """What was checked before the commit is the step from the one that it amends; the hook says, cheaply, whether the whole patch may pass."""
+    *_, top = rewrite.built(workspace, plan.layers, rewrite.commit_below(workspace, plan.below))
+    with contextlib.suppress(NotChecked):  # which pq status says then
+        Gate(workspace, lambda _: None, budget=0).judge([top])

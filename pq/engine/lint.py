@@ -82,14 +82,18 @@ def fix(workspace: Workspace, today: datetime.date, tell: Tell) -> Linted:
         return replace(left, fixed=tuple(sorted({*listed, *seen.wanted})))
 
 
-def _write(workspace: Workspace, listed: Mapping[str, bytes]) -> None:
+def _write(workspace: Workspace, wanted: Mapping[str, bytes]) -> None:
+    """Write files of the queue and nothing else."""
     head = workspace.state(workspace.head)
-    was = {path: (workspace.queue.root / path).read_bytes() for path in listed}
-    history.do(workspace, replace(head, queue=was), replace(head, queue=listed))
+    was = {path: (workspace.queue.root / path).read_bytes() for path in wanted}
+    history.do(workspace, replace(head, queue=was), replace(head, queue=wanted))
 
 
 def _mend(workspace: Workspace, wanted: Mapping[str, bytes], tell: Tell) -> None:
-    """Write patches anew, and the commits of those that are applied."""
+    """Write patches anew, and the commits of those that are applied; where files and commits differ anyway, that is left to repair."""
+    if workspace.edited():
+        _write(workspace, wanted)
+        return
     names = {path.removeprefix("patches/"): content for path, content in wanted.items()}
     touched = [number for number, patch in enumerate(workspace.stack.applied) if patch in names]
     below = min(touched, default=len(workspace.applied))

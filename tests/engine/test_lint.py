@@ -187,6 +187,18 @@ def test_with_counts_and_endings_that_a_tool_broke_the_series_is_pushed_again(st
     assert (stacked.checkout / "numbers.txt").read_bytes() == NUMBERS.replace(b"line 5\n", b"line five\n")
 
 
+def test_an_applied_patch_that_a_tool_broke_is_what_it_was(stacked: World) -> None:
+    stacked.pq("push", "-a")
+    place = stacked.queue / "patches" / "one.patch"
+    pushed = place.read_bytes()
+    _edit(stacked, "patches/one.patch", r"^@@ -2,7 \+2,7 @@", "@@ -2,9 +2,3 @@")
+
+    assert stacked.pq("lint", "--fix").code == 0
+
+    assert place.read_bytes() == pushed
+    assert stacked.pq("repair").code == 2
+
+
 def test_a_series_whose_release_is_not_there_is_said(stacked: World) -> None:
     (stacked.queue / "series" / "v2").write_text("one.patch\n")
 

@@ -141,8 +141,23 @@ def test_what_was_checked_before_the_commit_counts_as_checked(desk: World) -> No
     change(desk, 5, "five")
 
     commit(desk.checkout, "commit", "-qam", "f: five")
-
     assert "Not checked" not in desk.pq("status").out
+
+    change(desk, 6, "six")
+    commit(desk.checkout, "commit", "-qa", "--amend", "--no-edit")
+    assert "Not checked" not in desk.pq("status").out
+
+
+def test_an_amended_patch_is_asked_about_as_a_whole(desk: World) -> None:
+    """Each step may pass a hook that the patch does not."""
+    text = '#!/bin/sh\nread -r patch before after\ntest "$(git diff "$before" "$after" | grep -c "^+line")" -lt 2\n'
+    (desk.queue / "hooks" / "pre-apply").write_text(text)
+    desk.pq("status")  # trusts it
+    for number, words in ((5, ()), (6, ("--amend",))):
+        change(desk, number, f"line of mine {number}")
+        assert commit(desk.checkout, "commit", "-qam", "f: mine", *words).code == 0
+
+    assert "Not checked as it stands: f-mine.patch\n" in desk.pq("status").out
 
 
 def test_hooks_of_the_queue_run_only_if_they_are_trusted(desk: World) -> None:
