@@ -28,6 +28,7 @@ bench: setup
 	$(BIN)/python tests/bench/push.py
 	$(BIN)/python -m tests.bench.check
 	$(BIN)/python -m tests.bench.rebase
+	$(BIN)/python -m tests.bench.commit
 
 setup: $(VENV)/complete
 	$(BIN)/pq setup --trust

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pq.core import ledger
 from pq.core.rules import CODES
-from pq.engine import events
+from pq.engine import check_events, events
 from pq.engine.events import Edited, Event
 from pq.errors import ParseError, PqError
 
@@ -54,27 +54,27 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             return _not_folded(failed)
         case events.Stopped():
             return _stopped(event)
-        case events.Rejected():
+        case check_events.Rejected():
             return _rejected(event)
-        case events.Faulty(faults):
+        case check_events.Faulty(faults):
             hint = "hint: pq lint, and pq verify, say more; git commit --no-verify commits it all the same"
             return ["pq: what is to be committed has faults", *(f"  {fault_line(each)}" for each in faults), hint]
-        case events.NotVerified(series, because, hint):
+        case check_events.NotVerified(series, because, hint):
             return [f"pq: Series {series} is not verified: {because}", *([f"hint: {hint}"] if hint else [])]
-        case events.Verifying(series):
+        case check_events.Verifying(series):
             return [f"Series {series}"]
-        case events.CommitRejected(reasons):
+        case check_events.CommitRejected(reasons):
             hint = "hint: git commit --no-verify commits it all the same; pq status keeps saying that it was not checked"
             return ["pq: the commit is rejected by hooks/pre-apply", *(f"  {line}" for line in reasons), hint]
-        case events.CheckedInPart(left_out):
+        case check_events.CheckedInPart(left_out):
             return [f"pq: checked in part: {text}" for text in left_out]
-        case events.NotTakenIn(because, hint):
+        case check_events.NotTakenIn(because, hint):
             return [f"pq: the commit stands, but no patch is made of it: {because}", f"hint: {hint}"]
-        case events.Noted(text):
+        case check_events.Noted(text):
             return [f"Checked: {text}"]
-        case events.Passed(patches, whole):
+        case check_events.Passed(patches, whole):
             return [f"{'All checks' if whole else 'The checks that were made'} passed: {_names(patches)}"]
-        case events.Unchecked(patches, asked):
+        case check_events.Unchecked(patches, asked):
             return [
                 f"pq: NOT CHECKED{', as asked for' if asked else ' as it stands now'}: {_names(patches)}",
                 "hint: pq check asks the hook about them",
@@ -86,7 +86,7 @@ def sentences(event: Event, *, verbose: bool) -> list[str]:
             ]
         case events.Empty(patches):
             return [f"pq: there is no diff in {_names(patches)}"]
-        case events.Stale(patches):
+        case check_events.Stale(patches):
             return [
                 f"pq: changed since it was pushed, and checked as it was then: {_names(patches)}",
                 "hint: pq check PATCH checks the files as they are now",
@@ -126,7 +126,7 @@ def _applying(event: events.Applying, *, verbose: bool) -> list[str]:
     return lines + _moved(event.placed)
 
 
-def _rejected(event: events.Rejected) -> list[str]:
+def _rejected(event: check_events.Rejected) -> list[str]:
     codes = dict.fromkeys(str(code) for each in event.findings if (code := each.get("code")) in CODES)
     lines = [f"pq: Patch {event.patch} is rejected by hooks/pre-apply; the checkout is not changed by it"]
     lines += [f"  {line}" for line in event.reasons]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pq.engine import check_events
 
 if TYPE_CHECKING:
     from pq.checks.findings import Finding
     from pq.core.ledger import Outcome as LedgerOutcome
-    from pq.core.lint import Fault
     from pq.core.placement import Placed
     from pq.engine.apply import Failed
     from pq.engine.lost import Lost
@@ -126,91 +127,6 @@ class Aborted:
     """A command that waited at a conflict was taken back."""
 
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedInPart:
-    """The hook let the patches through without some checks, which it names."""
-
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Faulty:
-    """What git is about to commit of the queue has faults."""
-
-    faults: tuple[Fault, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NotVerified:
-    """A series could not be verified, and why; others are gone on with."""
-
-    series: str
-    because: str
-    hint: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Verifying:
-    """The next of several series is looked at."""
-
-    series: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRejected:
-    """hooks/pre-apply rejects what git is about to commit."""
-
-    reasons: tuple[str, ...]
-    findings: tuple[Mapping[str, object], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NotTakenIn:
-    """A commit stands on the branch of a series that no patch was made of, and what to do."""
-
-    because: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A check did not let a patch through; `reasons` in the hook's words, line by line, and the `findings` as values where it has them."""
-
-    patch: str
-    reasons: tuple[str, ...]
-    findings: tuple[Mapping[str, object], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What the hook has to say about a candidate that it let through."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """The checks let these patches through."""
-
-    patches: tuple[str, ...]
-    whole: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Unchecked:
-    """Checks were skipped, on request or because the command makes none."""
-
-    patches: tuple[str, ...]
-    asked: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """The files of these applied patches are not what was applied, and checked."""
-
-    patches: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,15 +355,8 @@ Problem = (
     | Open
     | NothingLeft
     | WaitsAgain
-    | Rejected
-    | CheckedInPart
-    | CommitRejected
-    | Faulty
-    | NotVerified
-    | NotTakenIn
-    | Unchecked
-    | Stale
+    | check_events.Problem
 )
 """What is told of even when all else is quiet."""
-Event = Problem | Verifying | Applying | Noted | Passed | Removing | Edited | NowAt | Progress
+Event = Problem | check_events.Told | Applying | Removing | Edited | NowAt | Progress
 Tell = Callable[[Event], None]

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pq
-from pq.engine import checking, events, trust
+from pq.engine import check_events, checking, trust
 from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
@@ -48,7 +48,7 @@ class Gate:
         """The executable."""
         return self.workspace.queue.root / "hooks" / "pre-apply"
 
-    def judge(self, candidates: Sequence[Candidate], *, fresh: bool = False) -> events.Rejected | None:
+    def judge(self, candidates: Sequence[Candidate], *, fresh: bool = False) -> check_events.Rejected | None:
         """The first rejection, or None if all candidates may pass. `fresh`: whatever is remembered."""
         left = candidates if fresh else self._unknown(candidates)
         if not left:
@@ -98,7 +98,7 @@ class Gate:
             raise NotChecked("hooks/pre-apply is not executable", hint=f"chmod +x {self.hook}")
         trust.require(self.workspace)
 
-    def _run(self, candidates: Sequence[Candidate]) -> tuple[events.Rejected | None, bool]:
+    def _run(self, candidates: Sequence[Candidate]) -> tuple[check_events.Rejected | None, bool]:
         """The first rejection, and whether the hook did all its checks."""
         workspace = self.workspace
         asked = "".join(f"{each.patch}\t{each.before}\t{each.commit.tree}\n" for each in candidates)
@@ -122,13 +122,13 @@ class Gate:
         said = output.decode("utf-8", "surrogateescape").splitlines()
         for line in said:
             if line.startswith("note\t"):
-                self.tell(events.Noted(line.removeprefix("note\t")))
+                self.tell(check_events.Noted(line.removeprefix("note\t")))
         if code:
             return _rejection(candidates, said, code), True
         left_out = tuple(line.removeprefix("partly\t") for line in said if line.startswith("partly\t"))
         if not left_out or self._has_passed(candidates[-1].commit.tree):
             return None, True
-        self.tell(events.CheckedInPart(left_out))
+        self.tell(check_events.CheckedInPart(left_out))
         return None, False
 
     def _remember(self, candidates: Sequence[Candidate], *, whole: bool) -> None:
@@ -227,7 +227,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> events.Rejected:
+def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) -> check_events.Rejected:
     """The lowest patch that the hook names, with all lines about it; or the lowest of all, and the last that the hook said."""
     reasons: Mapping[str, list[str]] = {each.patch: [] for each in candidates}
     findings: Mapping[str, list[Mapping[str, object]]] = {each.patch: [] for each in candidates}
@@ -242,7 +242,7 @@ def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) 
                 findings[patch] += [{**found, "patch": patch}] if isinstance(found, dict) else []
     for patch, lines in reasons.items():
         if lines:
-            return events.Rejected(patch, tuple(lines), tuple(findings[patch]))
+            return check_events.Rejected(patch, tuple(lines), tuple(findings[patch]))
     ending = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
     shown = [line[:_SHOWN_WIDTH] for line in said if line.strip() and not line.startswith(("note\t", "finding\t"))][-_SHOWN:]
-    return events.Rejected(candidates[0].patch, (f"hooks/pre-apply {ending} and named no patch", *shown))
+    return check_events.Rejected(candidates[0].patch, (f"hooks/pre-apply {ending} and named no patch", *shown))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from pq.engine import events, repair, rewrite
+from pq.engine import check_events, repair, rewrite
 from pq.engine.candidate import Candidate
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
@@ -36,7 +36,7 @@ def before_commit(workspace: Workspace, index: Path | None, tell: Tell) -> Endin
         rejected = Gate(workspace, tell, workspace.queue.config.check.budget).judge([staged])
     if rejected is None:
         return Ending.DONE
-    tell(events.CommitRejected(rejected.reasons, rejected.findings))
+    tell(check_events.CommitRejected(rejected.reasons, rejected.findings))
     return Ending.REJECTED
 
 
@@ -50,13 +50,13 @@ def after_commit(workspace: Workspace, hook: str, argument: str, tell: Tell) -> 
         if not workspace.checkout.is_last_mail:
             return
     elif under_way is not None:
-        tell(events.NotTakenIn(f"git {under_way} is under way", "when it is done, pq repair makes patches of its commits"))
+        tell(check_events.NotTakenIn(f"git {under_way} is under way", "when it is done, pq repair makes patches of its commits"))
         return
     try:
         with workspace.locked(tell):
             _take_in(workspace, tell)
     except PqError as error:
-        tell(events.NotTakenIn(error.fact, error.hint or "pq status says where it stands"))
+        tell(check_events.NotTakenIn(error.fact, error.hint or "pq status says where it stands"))
 
 
 def _take_in(workspace: Workspace, tell: Tell) -> None:

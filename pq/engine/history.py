@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pq.engine import events
+from pq.engine import check_events, events
 from pq.engine.events import Tell
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
@@ -154,7 +154,7 @@ def _tell_unchecked(workspace: Workspace, before: State, after: State, tell: Tel
             return
         below = workspace.checkout.read_commit(stack[-1].commit.parents[0]).tree
         if not Gate(workspace, tell).passed(below, stack[-1].commit, final=True):
-            tell(events.Unchecked((stack[-1].patch,), asked=False))
+            tell(check_events.Unchecked((stack[-1].patch,), asked=False))
 
 
 def _require_at(workspace: Workspace, state: State) -> None:

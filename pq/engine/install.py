@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pq.engine.workspace import Workspace, open_workspace
@@ -61,9 +61,11 @@ def committing(start: Path, title: str, trusted: str | None) -> Workspace | None
 def _repositories(workspace: Workspace) -> Iterator[tuple[str, Shims]]:
     """Where there are to be hooks, as it is shown, and which: in one repository that is both, all of them."""
     queue = workspace.queue
-    inner = shims.shims_of(queue.checkout, shims.CHECKOUT_HOOKS)
-    outer = shims.shims_of(queue.root, shims.QUEUE_HOOKS)
-    if outer is not None and (inner is None or outer.folder != inner.folder):
+    outer = shims.shims_of(queue.root, shims.QUEUE_HOOKS, everywhere=True)
+    inner = shims.shims_of(queue.checkout, shims.CHECKOUT_HOOKS, everywhere=False)
+    if inner is not None and outer is not None and inner.folder == outer.folder:
+        inner, outer = replace(inner, everywhere=True), None
+    if outer is not None:
         yield "the queue", outer
     if inner is not None:
         yield queue.relative(queue.checkout), inner

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pq.core import stack
 from pq.core.series import Entry
-from pq.engine import events
+from pq.engine import check_events, events
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
@@ -52,7 +52,7 @@ def _push(workspace: Workspace, entries: Sequence[Entry], options: PushOptions, 
         candidates, rejected = _judged(gate, candidates, atomic=options.atomic)
         outcome = Ending.REJECTED if rejected else outcome
     elif candidates:
-        tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
+        tell(check_events.Unchecked(tuple(candidate.patch for candidate in candidates)))
     names = [*workspace.stack.applied, *(candidate.patch for candidate in candidates)]
     if candidates and not options.dry_run:
         move(workspace, candidates[-1].commit.oid, names)

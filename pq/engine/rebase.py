@@ -15,7 +15,7 @@ from pathlib import Path
 from pq.core import ledger
 from pq.core.ledger import Ledger, Line, Outcome
 from pq.core.series import Entry, Pin
-from pq.engine import carry, checking, events, history, releases, remembered, rewrite
+from pq.engine import carry, check_events, checking, events, history, releases, remembered, rewrite
 from pq.engine.candidate import Candidate, build
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
@@ -274,7 +274,7 @@ def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run
     for each in new.moved:
         tell(events.Carried(each.line.patch, each.line.outcome, each.line.note))
     if candidates and not check:
-        tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
+        tell(check_events.Unchecked(tuple(candidate.patch for candidate in candidates)))
     elif candidates and (rejected := _judge(workspace, new, candidates, tell)):
         tell(rejected)
         return Ending.REJECTED
@@ -284,7 +284,7 @@ def _finish(workspace: Workspace, new: _New, tell: Tell, *, check: bool, dry_run
     return Ending.DONE
 
 
-def _judge(workspace: Workspace, new: _New, candidates: Sequence[Candidate], tell: Tell) -> events.Rejected | None:
+def _judge(workspace: Workspace, new: _New, candidates: Sequence[Candidate], tell: Tell) -> check_events.Rejected | None:
     """Ask the gate about a series that the queue does not have yet."""
     build_environment(workspace, Pin(new.series), lambda text: tell(events.Progress(text)))
     for left in workspace.checkout.folder.glob(f"{_CANDIDATE}*"):  # by a command that was killed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pq.core import header
 from pq.core.series import Series
-from pq.engine import events, history
+from pq.engine import check_events, events, history
 from pq.engine.candidate import Candidate
 from pq.engine.carry import Layer
 from pq.engine.events import Tell
@@ -69,7 +69,7 @@ def carry_out(workspace: Workspace, plan: Plan, tell: Tell, *, check: bool = Tru
     workspace.checkout.mover.require_clear(before, after)
     if candidates and before.files != after.files:
         if not check:
-            tell(events.Unchecked(tuple(candidate.patch for candidate in candidates)))
+            tell(check_events.Unchecked(tuple(candidate.patch for candidate in candidates)))
         elif rejected := Gate(workspace, tell).judge(candidates):
             tell(rejected)
             return Ending.REJECTED

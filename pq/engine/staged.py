@@ -21,7 +21,7 @@ from pq.checks import environment, syntax
 from pq.checks.environment import Interpreter
 from pq.checks.findings import Finding
 from pq.core.lint import Fault, Severity
-from pq.engine import checking, events, lint, trust
+from pq.engine import check_events, checking, lint, trust
 from pq.engine.events import Tell
 from pq.engine.lint import Built
 from pq.engine.move import Ending
@@ -68,11 +68,11 @@ def _look(queue: _Queue, today: datetime.date, own: Workspace, tell: Tell) -> En
     linted, built = lint.examine(workspace, today, [name for name, digest in digests.items() if digest and digest in known])
     errors = tuple(fault for fault in linted.faults if fault.severity is Severity.ERROR)
     if errors:
-        tell(events.Faulty(errors))
+        tell(check_events.Faulty(errors))
         return Ending.REFUSED
     broken = tuple(_broken(built, python))
     if broken:
-        tell(events.Faulty(broken))
+        tell(check_events.Faulty(broken))
         return Ending.REJECTED
     if unproven := [name for name in linted.unproven if _touches(workspace, name, queue.changed)]:
         raise PqError(

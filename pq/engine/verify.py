@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pq.core.lint import Severity
 from pq.core.series import Entry
-from pq.engine import events, lint, releases
+from pq.engine import check_events, events, lint, releases
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
 from pq.engine.gate import Gate
@@ -54,14 +54,14 @@ def verify_all(workspace: Workspace, today: datetime.date, tell: Tell, *, budget
     linted = lint.run(workspace.variant(), today)
     errors = tuple(fault for fault in linted.faults if fault.severity is Severity.ERROR)
     if errors:
-        tell(events.Faulty(errors))
+        tell(check_events.Faulty(errors))
     return Verified(endings, len(errors))
 
 
 def _verify_one(workspace: Workspace, tell: Tell, budget: int | None) -> SeriesVerified:
     name = workspace.queue.series_name
     count = 0
-    tell(events.Verifying(name))
+    tell(check_events.Verifying(name))
     try:
         count = len(workspace.stack_order)
         with workspace.locked(tell):
@@ -70,7 +70,7 @@ def _verify_one(workspace: Workspace, tell: Tell, budget: int | None) -> SeriesV
             build_environment(workspace, workspace.pin, lambda text: tell(events.Progress(text)))
         ending = verify(workspace, tell, budget=budget)
     except PqError as error:
-        tell(events.NotVerified(name, error.fact, error.hint))
+        tell(check_events.NotVerified(name, error.fact, error.hint))
         ending = Ending.REJECTED if isinstance(error, NotChecked) else Ending.REFUSED
     return SeriesVerified(name, count, ending.value)
 
@@ -86,7 +86,7 @@ def check(workspace: Workspace, patch: str | None, tell: Tell, *, budget: int | 
             if not applied:
                 raise NothingToDo("No patches applied", hint="pq verify checks the whole series")
             if edited := workspace.edited():
-                tell(events.Stale(edited))
+                tell(check_events.Stale(edited))
             before = workspace.checkout.read_commit(workspace.pin_commit).tree
             candidates = []
             for each in applied:
@@ -127,5 +127,5 @@ def _gate(workspace: Workspace, candidates: list[Candidate], budget: int | None,
         tell(rejected)
         return Ending.REJECTED
     whole = gate.passed(candidates[-1].before, candidates[-1].commit, final=True)
-    tell(events.Passed(tuple(candidate.patch for candidate in candidates), whole=whole))
+    tell(check_events.Passed(tuple(candidate.patch for candidate in candidates), whole=whole))
     return Ending.DONE

@@ -38,6 +38,9 @@ if test -x "$other"; then
     PQ_IN_HOOK=$own "$other" "$@" || exit
 fi
 """
+_ON_A_SERIES = """\
+case $(git symbolic-ref -q HEAD) in refs/heads/pq/*) ;; *) exit 0 ;; esac
+"""
 _CALL = """\
 python={python}
 if test -x "$python"; then
@@ -65,6 +68,8 @@ class Shims:
 
     repository: pygit2.Repository
     names: Sequence[str]
+    everywhere: bool = True
+    """Whether they have something to do on other branches than those of series, too."""
 
     @property
     def folder(self) -> Path:
@@ -123,7 +128,7 @@ class Shims:
         other = f'"$(dirname "$0")/{name}{_KEPT}"' if others is None else shlex.quote(f"{others}/{name}")
         text = _SHIM.format(id=_ID, name=name, other=other)
         if name in self.names:
-            text += _CALL.format(python=shlex.quote(sys.executable), name=name)
+            text += ("" if self.everywhere else _ON_A_SERIES) + _CALL.format(python=shlex.quote(sys.executable), name=name)
         if _is_ours(place) and place.read_text() == text:
             return False
         write_synced(place, text.encode())
@@ -168,10 +173,10 @@ class Shims:
         return Path(self.repository.workdir)
 
 
-def shims_of(folder: Path, names: Sequence[str]) -> Shims | None:
+def shims_of(folder: Path, names: Sequence[str], *, everywhere: bool) -> Shims | None:
     """Those of the repository around a folder; None where there is none, or one in which nobody commits."""
     found = repository_around(folder)
-    return None if found is None or found.is_bare else Shims(found, names)
+    return None if found is None or found.is_bare else Shims(found, names, everywhere)
 
 
 def _shared(repository: pygit2.Repository) -> Path:
