@@ -8,6 +8,7 @@ import unicodedata
 
 from pq.engine.trust import Bundle
 
+_PROGRAM = b"\x7fELF"
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of what a terminal obeys or does not show."""
 
@@ -22,8 +23,8 @@ def bundle_lines(found: Bundle) -> list[str]:
             continue
         gone = "" if name in found.parts else ", is gone"
         lines.append(f"{name}{gone} ({len(new)} bytes)")
-        if b"\0" in new:
-            lines.append(f"    no text; sha256 {hashlib.sha256(new).hexdigest()}")
+        if new.startswith(_PROGRAM):
+            lines.append(f"    a compiled program; sha256 {hashlib.sha256(new).hexdigest()}")
         elif found.before is None:
             lines += [f"    {line}" for line in _visible(new)]
         else:

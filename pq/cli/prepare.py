@@ -67,6 +67,7 @@ def trust_command(settings: Settings, digest: str | None, revoke: bool) -> None:
         settings.report.result("trust", {"digest": found.digest, "parts": sorted(found.parts)}, bundles.bundle_lines(found))
         if not sys.stdin.isatty():
             raise NotChecked("Nothing is trusted: there is no terminal to ask on", hint=f"pq trust {found.digest}")
-        click.confirm("Trust these?", abort=True, err=True)
+        if not click.confirm("Trust these?", err=True):
+            raise NotChecked("Nothing is trusted", hint=f"pq trust asks again, pq trust {found.digest} does not")
         trust.give(workspace.queue, found)
     settings.report.done("trusted", found.digest, [f"Trusted: {found.digest}"])

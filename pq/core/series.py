@@ -193,8 +193,8 @@ def require_name(name: str) -> None:
 
 
 def can_be_ref(name: str) -> bool:
-    """Whether git takes a name for a ref, behind a folder. Source: git-check-ref-format(1)."""
-    odd = ".." in name or "//" in name or "/." in name or name.endswith((".lock", "/", "."))
+    """Whether git takes a name for a ref, behind a folder, and no command takes it for an option. Source: git-check-ref-format(1)."""
+    odd = any(each in name for each in ("..", "//", "/.", ".lock/", "@{")) or name.endswith((".lock", "/", "."))
     return _REF.fullmatch(name) is not None and not odd
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from pq.core.patch import Hunk, Patch
 from pq.core.rules import CODES
 from pq.core.series import Pin, Series
 from pq.core.tree import File
+from pq.engine import requirements
 from pq.errors import NotChecked, PqError
 from pq.queue import CheckConfig, Queue
 from pq.repo.objects import FOLDER, GitTree, Node, Objects
@@ -99,20 +101,6 @@ def cache() -> Path:
     return platformdirs.user_cache_path("pq")
 
 
-def requirements_file(queue: Queue, pin: Pin) -> Path:
-    """The requirements of the managed environment for a pin. Raises NotChecked where there are none."""
-    check = queue.config.check
-    if not check.requirements:
-        raise NotChecked("[check] requirements is not set, and python is managed", hint="set one of the two in pq.toml")
-    file = queue.root / check.requirements.replace("{pin}", pin.release)
-    if not file.is_file():
-        raise NotChecked(
-            f"{queue.relative(file)} is missing: the import check has no requirements for {pin.release}",
-            hint="write it, or set [check] requirements in pq.toml",
-        )
-    return file
-
-
 def interpreter(queue: Queue, pin: Pin) -> Interpreter:
     """The Python that checks run in. Raises NotChecked where it is not there."""
     check = queue.config.check
@@ -120,11 +108,21 @@ def interpreter(queue: Queue, pin: Pin) -> Interpreter:
         return environment.own()
     if check.python != "managed":
         named = Path(check.python).expanduser()
-        return environment.ask(queue.root / named if len(named.parts) > 1 else named, timeout=check.timeout)
-    folder = environment.managed(requirements_file(queue, pin).read_bytes(), cache())
+        place = queue.root / named if len(named.parts) > 1 else named
+        if place.is_absolute() and (_is_inside(place, queue.root) or _is_inside(place.resolve(), queue.root.resolve())):
+            raise NotChecked(
+                f"[check] python is {check.python}, a file of the queue, which can't be trusted by its name",
+                hint="name an interpreter elsewhere, or managed",
+            )
+        return environment.ask(place, timeout=check.timeout)
+    folder = environment.managed(requirements.find(queue, pin).read_bytes(), cache())
     if not environment.is_complete(folder):
         raise NotChecked(f"the environment of the import check for {pin.release} is not built", hint="pq setup builds it")
     return environment.ask(environment.python_in(folder), timeout=check.timeout)
+
+
+def _is_inside(place: Path, folder: Path) -> bool:
+    return Path(os.path.abspath(place)).is_relative_to(folder)
 
 
 @dataclass(frozen=True)
@@ -286,8 +284,10 @@ class Checker:
         stage.update(asked.after, lambda staged: self._changes(staged, asked.after))
         self.progress(f"importing {', '.join(check.modules)}")
         home = Path(self.environment["HOME"])
+        if home.is_symlink():  # what was imported before can do as it likes in there
+            home.unlink()
         shutil.rmtree(home, ignore_errors=True)
-        (home / "tmp").mkdir(mode=0o700, parents=True)
+        (home / "tmp").mkdir(mode=0o700, parents=True, exist_ok=True)
         probes = tuple(sorted((self.queue.root / "hooks" / "probes").glob("*.py")))
         request = imports.Request(
             python=self.python.path,

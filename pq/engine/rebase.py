@@ -15,7 +15,7 @@ from pathlib import Path
 from pq.core import ledger
 from pq.core.ledger import Ledger, Line, Outcome
 from pq.core.series import Entry, Pin
-from pq.engine import carry, check_events, checking, events, history, releases, remembered, rewrite
+from pq.engine import carry, check_events, events, history, releases, remembered, requirements, rewrite
 from pq.engine.candidate import Candidate, build
 from pq.engine.carry import Conflict, Layer
 from pq.engine.events import Tell
@@ -87,7 +87,7 @@ def rebase(
     name = require_name(through[-1])
     _require_new(workspace, name)
     if check and _is_managed(workspace):
-        checking.requirements_file(workspace.queue, Pin(name))
+        requirements.find(workspace.queue, Pin(name))
     moved: Sequence[_Moved] = [_Moved(layer, Line(layer.entry.name, Outcome.IDENTICAL)) for layer in layers(workspace)]
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
     commit = workspace.pin_commit

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pq.checks import environment
 from pq.core.series import Pin, Series
-from pq.engine import checking, events, history, install, releases, trust
+from pq.engine import checking, events, history, install, releases, requirements, trust
 from pq.engine.events import Tell
 from pq.engine.releases import Progress
 from pq.engine.workspace import Workspace
@@ -44,8 +44,9 @@ def setup(workspace: Workspace, tell: Tell) -> SetUp:
         found = releases.commit_of(workspace.checkout, queue, workspace.pin, progress)
         _record_pin(queue, Pin(workspace.pin.release, found))
         made = _branch(workspace, found) or made
+    built = build_environment(workspace, workspace.pin, progress)
     install.install(workspace)
-    return SetUp(made, build_environment(workspace, workspace.pin, progress))
+    return SetUp(made, built)
 
 
 def _checkout(queue: Queue, listed: Series, progress: Progress) -> bool:
@@ -108,11 +109,11 @@ def build_environment(workspace: Workspace, pin: Pin, progress: Progress) -> boo
     queue, check = workspace.queue, workspace.queue.config.check
     if not check.modules or check.python != "managed":
         return False
-    requirements = checking.requirements_file(queue, pin)
-    folder = environment.managed(requirements.read_bytes(), checking.cache())
+    listed = requirements.find(queue, pin)
+    folder = environment.managed(listed.read_bytes(), checking.cache())
     if environment.is_complete(folder):
         return False
     trust.require(workspace)
     progress(f"building the environment of the import check for {pin.release}")
-    environment.build(folder, requirements, progress=progress)
+    environment.build(folder, listed, progress=progress)
     return True

@@ -64,7 +64,12 @@ def read(queue: Queue) -> Bundle:
             raise NotChecked(
                 f"{queue.relative(place)} is a symlink, and what it leads to can't be trusted", hint="put what it leads to there"
             )
-        if place.is_file() and "__pycache__" not in place.parts:
+        if place.name == "__pycache__":
+            raise NotChecked(
+                f"{queue.relative(place)} is there, and what is compiled can't be looked at",
+                hint="remove it; pq makes none there",
+            )
+        if place.is_file():
             parts[queue.relative(place)] = place.read_bytes()
     check = queue.config.check
     others = {name: content for name, content in parts.items() if name != FILE and (name, content) != (_SHIPPED, HOOK.encode())}

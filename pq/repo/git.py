@@ -13,7 +13,7 @@ from pq.errors import PqError
 LibraryError = pygit2.GitError
 """What libgit2 raises where a repository is broken."""
 
-_KEPT = {
+_VARIABLES = {
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_ASKPASS",
@@ -26,7 +26,7 @@ _KEPT = {
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment for git. Hooks inherit GIT_DIR and GIT_INDEX_FILE, which break calls for another repository."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _VARIABLES}
     return kept | {"LC_ALL": "C"} | extra
 
 
@@ -34,7 +34,7 @@ def run(*words: str, cwd: Path, **variables: str) -> str:
     """What `git WORDS` prints in a folder. Raises PqError with git's own words."""
     try:
         done = subprocess.run(
-            ["git", "-c", f"core.hooksPath={os.devnull}", *words],
+            ["git", "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", *words],
             cwd=cwd,
             env=environment(**variables),
             capture_output=True,

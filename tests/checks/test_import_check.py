@@ -190,12 +190,40 @@ def test_an_interpreter_that_hangs_is_not_waited_for(checked: World) -> None:
 
 
 def test_an_interpreter_is_named_from_the_queue(checked: World) -> None:
-    (checked.queue / "env").mkdir()
-    script(checked.queue / "env" / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    configure(checked, python="env/python")
+    (checked.root / "env").mkdir()
+    script(checked.root / "env" / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    configure(checked, python="../env/python")
     checked.patch("change.patch", {"pkg/module.py": MODULE + b"x = 1\n"})
 
     assert checked.pq("push", cwd=checked.checkout / "pkg").code == 0
+
+
+def test_an_interpreter_inside_of_the_queue_is_not_asked(checked: World) -> None:
+    """Its bytes, and those of its packages, could change with every pull."""
+    script(checked.queue / "env" / "python", f'#!/bin/sh\ntouch "{checked.root}/ran"\nexec "{sys.executable}" "$@"\n')
+    (checked.root / "link").symlink_to(checked.queue / "env" / "python")
+    checked.patch("change.patch", {"pkg/module.py": MODULE + b"x = 1\n"})
+
+    for named in ("env/python", str(checked.root / "link")):
+        configure(checked, python=named)
+        said = checked.pq("push")
+        assert (said.code, f"[check] python is {named}, a file of the queue" in said.err) == (4, True)
+    assert not (checked.root / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["-r ../other.txt", "-e ./pkg", "./pkg", "x @ file:///tmp/x", "--find-links ..", "evil-1.0.tar.gz"]
+)
+def test_requirements_lead_pip_to_no_other_file(checked: World, line: str) -> None:
+    """What pip would install from there is not what `pq trust` shows."""
+    configure(checked, python="managed")
+    with (checked.queue / "pq.toml").open("a") as file:
+        file.write('requirements = "hooks/requirements/v1.txt"\n')
+    script(checked.queue / "hooks" / "requirements" / "v1.txt", f"# what it needs\nnumpy==1.0 \\\n    --hash=sha256:00\n{line}\n")
+
+    said = checked.pq("setup")
+
+    assert (said.code, "hooks/requirements/v1.txt:4: " in said.err) == (4, True), said
 
 
 def test_without_the_managed_environment_nothing_is_let_through(checked: World) -> None:

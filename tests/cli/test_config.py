@@ -95,7 +95,7 @@ def test_a_series_that_is_not_there_is_named(stacked: World) -> None:
     assert said.err == "pq: No series file found at series/v7\nhint: there are: v1\n"
 
 
-@pytest.mark.parametrize("requirements", ["{foo}", "{", "hooks/{}.txt", "{pin"])
+@pytest.mark.parametrize("requirements", ["hooks/{foo}", "hooks/{", "hooks/{}.txt", "hooks/{pin"])
 def test_braces_in_the_requirements_are_no_trap(stacked: World, requirements: str) -> None:
     """The managed environment is asked for where modules are listed."""
     with (stacked.queue / "pq.toml").open("a") as file:

@@ -115,6 +115,16 @@ def _link(name: str, target: str) -> Callable[[World], None]:
     return write
 
 
+def _git_folder(world: World) -> None:
+    """Not named `.git`, so that a clone brings it; its config has git run a program."""
+    made = world.queue / "came"
+    git(world.root, "init", "-q", "--bare", str(made))
+    git(made, "config", "core.fsmonitor", f"touch {world.root}/ran; false")
+    for key, value in (("core.bare", "false"), ("core.worktree", ".")):
+        git(made, "config", key, value)
+    _toml(upstream='checkout = "came"')(world)
+
+
 _CREATE = "diff --git a/{0} b/{0}\nnew file mode 100644\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
 
 _CASES: dict[str, Callable[[World], None]] = {
@@ -126,6 +136,7 @@ _CASES: dict[str, Callable[[World], None]] = {
     "checkout is upstream": _toml(upstream='checkout = "ROOT/upstream"'),
     "checkout is an empty folder": _toml(upstream='checkout = "../empty"'),
     "checkout is nowhere yet": _toml(upstream='checkout = "../new/place"'),
+    "checkout is a git folder that came along": _git_folder,
     "checkout is a link": _link(".checkout", "../own"),
     "checkout in a link": _toml(upstream='checkout = "patches/../../own"'),
     "prefix": _toml(upstream='prefix = "../../../new"'),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import World
+from tests.conftest import World, git
 from tests.laws import nothing_changed, stands_at
 
 
@@ -70,7 +70,7 @@ def test_without_a_terminal_trust_shows_all_and_takes_the_digest(guest: World) -
     assert guest.pq("trust").code == 2
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 130), ("\n", 130)])
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 4), ("\n", 4)])
 def test_on_a_terminal_trust_asks(guest: World, answer: str, code: int) -> None:
     mine, its = pty.openpty()
     os.write(mine, answer.encode())
@@ -159,7 +159,33 @@ def test_what_is_shown_can_not_hide(guest: World) -> None:
     shown = guest.pq("trust").out
 
     assert "    rm -rf ~ #\\x1b[1A\\x1b[2K\\u202e harmless\\r\n" in shown
-    assert "hooks/tool (6 bytes)\n    no text; sha256 " in shown
+    assert "hooks/tool (6 bytes)\n    a compiled program; sha256 " in shown
+
+
+def test_a_null_byte_hides_no_script(guest: World) -> None:
+    _hook(guest, "#!/bin/sh\ntouch ../ran\nexit\n\0")
+
+    assert "    touch ../ran\n    exit\n    \\x00\n" in guest.pq("trust").out
+
+
+def test_a_queue_below_a_folder_of_any_name_is_not_trusted(guest: World) -> None:
+    """Such as one that is left out of the digest elsewhere."""
+    moved = guest.root / "__pycache__" / "queue"
+    moved.parent.mkdir()
+    guest.queue.rename(moved)
+    git(moved / ".checkout", "config", "pq.queue", str(moved))
+
+    assert guest.pq("push", "-a", cwd=moved).code == 4
+    assert not (guest.root / "ran").exists()
+
+
+def test_what_is_compiled_is_not_trusted(guest: World) -> None:
+    guest.pq("trust", _digest(guest))
+    (guest.queue / "hooks" / "probes" / "__pycache__").mkdir(parents=True)
+
+    said = guest.pq("push")
+
+    assert (said.code, "hooks/probes/__pycache__ is there" in said.err, "remove it" in said.err) == (4, True, True)
 
 
 @pytest.mark.parametrize("name", ["hooks/probes", "hooks/pre-apply"])
