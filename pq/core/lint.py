@@ -1,7 +1,7 @@
 """Faults of the text of a patch, and the text without those that have one right answer. What takes a tree to see is in `pq.engine.lint`.
 
 Codes, of errors: `unreadable`, `unsafe-path`, `counts`, `crlf`, `stripped-context`, `left-behind`, `review-date`; and, of series and queue,
-`series-line`, `listed-twice`, `missing`, `unlisted`, `does-not-apply`. Of warnings: `no-description`, `overdue`, `stale-base`, `scope-line`.
+`series-line`, `listed-twice`, `missing`, `unlisted`, `does-not-apply`. Of warnings: `no-description`, `no-diff`, `overdue`, `stale-base`, `scope-line`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import datetime
 import enum
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pq.core import header, patch_reader, paths
 from pq.core.lines import Lines, split_lines
@@ -57,14 +57,16 @@ def look(data: bytes, *, file: str, strip: int, today: datetime.date) -> Looked:
     faults: list[Fault] = []
     fixed = data
     if first := _crlf(data):
-        whole = all(line.endswith(b"\r\n") for line in split_lines(data))
+        fixed = data.replace(b"\r\n", b"\n")
+        whole = all(line.endswith(b"\r\n") for line in split_lines(data)) and not _crlf(fixed)
         fact = "the diff's own lines end in CRLF" + ("" if whole else ", but not all of the file's do")
         faults.append(Fault("crlf", fact, file, first, fixable=whole))
-        fixed = data.replace(b"\r\n", b"\n") if whole else data
+        fixed = fixed if whole else data
     try:
         patch, wrong = _read(fixed, file, strip)
     except ParseError as error:
-        return Looked((*faults, Fault(error.code, error.fact, file, error.line)), None, data)
+        unfixed = (replace(each, fixable=False) for each in faults)
+        return Looked((*unfixed, Fault(error.code, error.fact, file, error.line)), None, data)
     faults += [Fault("counts", "the @@ line counts other lines than there are", file, number, fixable=True) for number in wrong]
     fixed = patch.raw
     if stripped := _stripped(fixed, patch):
@@ -75,6 +77,8 @@ def look(data: bytes, *, file: str, strip: int, today: datetime.date) -> Looked:
         fixed = b"".join(b" \n" if number in stripped else line for number, line in enumerate(lines, 1))
         fixed += b" \n" * sum(number >= last for number in stripped)
     faults += _metadata(patch, file, today)
+    if data.strip() and not patch.files:
+        faults.append(Fault("no-diff", "it holds text, but no diff", file, severity=Severity.WARNING))
     faults += [
         Fault("left-behind", f"it adds {each.path}, which a tool has left behind", file, each.line)
         for each in patch.files
@@ -115,7 +119,10 @@ def _crlf(data: bytes) -> int | None:
 
 
 def _recounted(lines: Lines) -> dict[int, bytes]:
-    """The lines by number, with the counts in @@ lines as there are lines below them."""
+    """The lines by number, with the counts in @@ lines as there are lines below them.
+
+    Where lines are missing on both sides, or at the end of the file, the hunk may have been cut: what it counts is the truth then.
+    """
     found = dict(enumerate(lines, 1))
     for number, line in found.items():
         if (hunk := _HUNK.match(line)) is None:
@@ -123,7 +130,9 @@ def _recounted(lines: Lines) -> dict[int, bytes]:
         body = _body(lines, number)
         old, new = (sum(each[:1] in (mark, b" ", b"\n") for each in body) for mark in (b"-", b"+"))
         sides = [b"%s,%d" % (start, count) for start, count in ((hunk[2], old), (hunk[5], new))]
-        if (old, new) != (int(hunk[3] or 1), int(hunk[6] or 1)):
+        missing = [counted < int(said or 1) for counted, said in ((old, hunk[3]), (new, hunk[6]))]
+        cut = all(missing) or (any(missing) and number + len(body) == len(lines))
+        if not cut and (old, new) != (int(hunk[3] or 1), int(hunk[6] or 1)):
             found[number] = hunk[1] + sides[0] + hunk[4] + sides[1] + hunk[7] + line[hunk.end() :]
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pq.core import patch_reader, render
 from pq.core.ledger import Outcome
+from pq.core.lines import is_blob
 from pq.core.patch import Action, FilePatch, Patch
 from pq.core.placement import Reason
 from pq.core.render import FileChange
@@ -127,6 +128,14 @@ def stands(workspace: Workspace, layer: Layer) -> bool:
     tree = GitTree(workspace.checkout.objects, layer.before)
     outcome = apply_patch(tree, workspace.parse(layer.entry, layer.content))
     return not isinstance(outcome, Failed) and tree.with_changes(outcome.changes).oid == layer.tree
+
+
+def names_its_base(workspace: Workspace, layer: Layer) -> bool:
+    """Whether the index lines of a patch, where it has them, name the files that stand below it."""
+    below = GitTree(workspace.checkout.objects, layer.before)
+    changes = [each for each in workspace.parse(layer.entry, layer.content).files if each.old_path is not None and each.old_id]
+    found = ((each.old_id, below.get(each.old_path)) for each in changes if each.old_path is not None)
+    return all(file is not None and is_blob(file.content, said) for said, file in found)
 
 
 def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tuple[str, str]] = ()) -> Patch:

@@ -39,13 +39,14 @@ def new(workspace: Workspace, name: str, tell: Tell) -> Ending:
 def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Sequence[str]) -> Ending | Halt:
     """Put the edits, or those of some paths, into an applied patch. Patches above it are carried over and stay theirs.
 
-    Without edits a patch is written anew that only pq can place where it stands: it took fuzz, or a three-way merge.
+    Without edits a patch is written anew that only pq can place where it stands, since it took fuzz or a three-way merge; and one whose
+    index lines name other files than those below it.
     """
     name = applied(workspace, patch)
     number = workspace.stack.applied.index(name)
     old = layers(workspace, number)
     edited = edits(workspace, paths)
-    if edited == _head_tree(workspace) and (paths or carry.stands(workspace, old[0])):
+    if edited == _head_tree(workspace) and (paths or _says_where_it_stands(workspace, old[0])):
         tell(events.Refreshed(name, changed=False))
         return Ending.DONE
     made = refreshed(workspace, old, edited)
@@ -56,6 +57,10 @@ def refresh(workspace: Workspace, tell: Tell, *, patch: str | None, paths: Seque
     tell(events.Refreshed(name, changed=True, empty=made[0].tree == made[0].before))
     rewrite.tell_carried(tell, old[1:], made[1:])
     return outcome
+
+
+def _says_where_it_stands(workspace: Workspace, layer: Layer) -> bool:
+    return carry.stands(workspace, layer) and carry.names_its_base(workspace, layer)
 
 
 def refresh_new(workspace: Workspace, name: str, paths: Collection[str], tell: Tell) -> Ending:

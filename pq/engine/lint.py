@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pq.core import heading, lint, scope, series
 from pq.core.lines import is_blob, split_lines
 from pq.core.lint import Fault, Looked, Severity
-from pq.core.series import Series
+from pq.core.series import Entry, Series
 from pq.engine import carry, history
 from pq.engine.candidate import Candidate, build
 from pq.engine.events import Tell
@@ -22,7 +23,8 @@ from pq.queue import LEFT_BEHIND
 @dataclass(frozen=True, slots=True)
 class Linted:
     """The faults, and how many series and patches were looked at; `unproven` are series whose release is not in the checkout, so that
-    bases and headings of their patches could not be compared with it. `fixed` are the files that were written anew.
+    bases and headings of their patches could not be compared with it. `fixed` are the files that were written anew, `unfixed` those that
+    could not be proven to make the same then.
     """
 
     faults: tuple[Fault, ...]
@@ -30,6 +32,7 @@ class Linted:
     patches: int
     unproven: tuple[str, ...]
     fixed: tuple[str, ...] = ()
+    unfixed: tuple[str, ...] = ()
 
     @property
     def errors(self) -> int:
@@ -74,12 +77,13 @@ def fix(workspace: Workspace, today: datetime.date, tell: Tell) -> Linted:
         if listed:
             _write(workspace, listed)
             workspace = workspace.variant()
-        seen = _look(workspace, today)
-        if seen.wanted:
-            _require_same(seen)
-            _mend(workspace, seen.wanted, tell)
+        wanted = _look(workspace, today).wanted
+        proven = _proven(workspace, wanted)
+        if proven:
+            _mend(workspace, {path: wanted[path] for path in proven}, tell)
         left = _linted(workspace, _look(workspace.variant(), today))
-        return replace(left, fixed=tuple(sorted({*listed, *seen.wanted})))
+        unfixed = tuple(sorted(wanted.keys() - proven))
+        return replace(left, fixed=tuple(sorted({*listed, *proven})), unfixed=unfixed)
 
 
 def _write(workspace: Workspace, wanted: Mapping[str, bytes]) -> None:
@@ -224,12 +228,8 @@ def _headings(workspace: Workspace, candidate: Candidate, looked: Looked, seen: 
 
 def _left_behind(workspace: Workspace) -> Iterator[Fault]:
     queue = workspace.queue
-    places = sorted(
-        place
-        for folder in ("series", "patches", "hooks")
-        for end in LEFT_BEHIND
-        for place in (queue.root / folder).rglob(f"*{end}")
-    )
+    below = (place for folder in ("series", "patches", "hooks") for place in (queue.root / folder).rglob("*"))
+    places = sorted(place for place in (*queue.root.iterdir(), *below) if place.suffix in LEFT_BEHIND)
     yield from (Fault("left-behind", "a tool has left it behind", queue.relative(place)) for place in places)
     if _has_checkout(workspace):
         folder = queue.relative(queue.checkout)
@@ -237,14 +237,39 @@ def _left_behind(workspace: Workspace) -> Iterator[Fault]:
             yield Fault("left-behind", "a tool has left it behind", f"{folder}/{path}", severity=Severity.WARNING)
 
 
-def _require_same(seen: _Looking) -> None:
-    """Raise PqError where a patch would make something else of what is below it than it makes now."""
-    for workspace, candidate in seen.built:
-        content = seen.wanted.get(f"patches/{candidate.patch}")
-        if content is not None:
-            patch = workspace.parse(workspace.series.entry(candidate.patch), content)
-            tree = carry.apply_on(workspace, patch, made_for=None, ground=candidate.before)
-            if tree != candidate.commit.tree:
-                raise PqError(
-                    f"Mended, patch {candidate.patch} would make something else of the files", hint="pq refresh writes it anew"
-                )
+def _proven(workspace: Workspace, wanted: Mapping[str, bytes]) -> set[str]:
+    """The patches that make the same of what is below them as they do now, or that did not apply and now do.
+
+    Raises PqError where one would make something else.
+    """
+    proven: set[str] = set()
+    for name in workspace.queue.series_names() if wanted else ():
+        variant = workspace.variant_of(name)
+        try:
+            tree = variant.checkout.read_commit(variant.pin_commit).tree
+            order = variant.stack_order
+        except PqError:  # not in the checkout, or no series
+            continue
+        for entry in order:
+            path = f"patches/{entry.name}"
+            made = before = _made(variant, entry, None, tree)
+            if path in wanted:
+                made = _made(variant, entry, wanted[path], tree)
+                if None not in (made, before) and made != before:
+                    raise PqError(
+                        f"Mended, patch {entry.name} would make something else of the files", hint="pq refresh writes it anew"
+                    )
+                proven |= {path} if made is not None else set()
+            if made is None:
+                break
+            tree = made
+    return proven
+
+
+def _made(workspace: Workspace, entry: Entry, content: bytes | None, tree: str) -> str | None:
+    """What a patch makes of a tree; None where it does not apply, or can't be read. Without content, its file as it is."""
+    with contextlib.suppress(PqError):
+        patch = workspace.parse(entry, workspace.queue.read_patch(entry.name) if content is None else content)
+        made = carry.apply_on(workspace, patch, made_for=None, ground=tree)
+        return made if isinstance(made, str) else None
+    return None

@@ -12,7 +12,7 @@ import datetime
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,27 +20,28 @@ import pq
 from pq.checks import environment, syntax
 from pq.checks.environment import Interpreter
 from pq.checks.findings import Finding
+from pq.core import patch_reader
 from pq.core.lint import Fault, Severity
 from pq.engine import check_events, checking, lint, trust
 from pq.engine.events import Tell
 from pq.engine.lint import Built
 from pq.engine.move import Ending
 from pq.engine.workspace import Workspace
-from pq.errors import PqError
+from pq.errors import ParseError, PqError
 from pq.queue import FILE, open_queue
 from pq.repo.files import write_synced
 from pq.repo.index import Index
 
 _OF_A_QUEUE = (FILE, "series", "patches")
-_KEPT = 500
+_REMEMBERED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """A queue as the index has it, laid out in a folder of its own; `changed` are its paths that the commit changes."""
+    """A queue as the index has it, laid out in a folder of its own; `changed` are its paths that the commit changes, as HEAD has them."""
 
     workspace: Workspace
-    changed: frozenset[str]
+    changed: Mapping[str, bytes | None]
 
 
 def before_commit(index: Index, today: datetime.date, trusted: str | None, tell: Tell) -> Ending:
@@ -48,14 +49,16 @@ def before_commit(index: Index, today: datetime.date, trusted: str | None, tell:
     ending = Ending.DONE
     for file in index.named(f"**/{FILE}"):
         folder = file.removesuffix(FILE).rstrip("/")
-        changed = frozenset(index.changed(folder))
+        changed = {path: index.committed(folder, path) for path in index.changed(folder)}
         if not any(name == FILE or name.startswith(("series/", "patches/")) for name in changed):
             continue
         with tempfile.TemporaryDirectory(prefix="pq-staged-") as laid_out:
             index.lay_out(folder, _OF_A_QUEUE, Path(laid_out))
-            own = open_queue(index.top / folder)
-            staged = replace(open_queue(Path(laid_out)), worktree=own.checkout)
-            found = _look(_Queue(Workspace(staged), changed), today, Workspace(own, trusted=trusted), tell)
+            staged = open_queue(Path(laid_out))
+            own = replace(staged, root=index.top / folder)
+            found = _look(
+                _Queue(Workspace(replace(staged, worktree=own.checkout)), changed), today, Workspace(own, trusted=trusted), tell
+            )
             ending = found if ending is Ending.DONE else ending
     return ending
 
@@ -66,7 +69,7 @@ def _look(queue: _Queue, today: datetime.date, own: Workspace, tell: Tell) -> En
     digests = {name: _digest(workspace, name, python) for name in workspace.queue.series_names()}
     known = _known(workspace)
     linted, built = lint.examine(workspace, today, [name for name, digest in digests.items() if digest and digest in known])
-    errors = tuple(fault for fault in linted.faults if fault.severity is Severity.ERROR)
+    errors = (*(fault for fault in linted.faults if fault.severity is Severity.ERROR), *_lost_diffs(queue))
     if errors:
         tell(check_events.Faulty(errors))
         return Ending.REFUSED
@@ -81,7 +84,9 @@ def _look(queue: _Queue, today: datetime.date, own: Workspace, tell: Tell) -> En
         )
     with contextlib.suppress(PqError, OSError):
         passed = [digest for name, digest in digests.items() if digest and name not in linted.unproven]
-        write_synced(workspace.checkout.folder / "staged.json", json.dumps([*dict.fromkeys([*known, *passed])][-_KEPT:]).encode())
+        write_synced(
+            workspace.checkout.folder / "staged.json", json.dumps([*dict.fromkeys([*known, *passed])][-_REMEMBERED:]).encode()
+        )
     return Ending.DONE
 
 
@@ -90,7 +95,7 @@ def _interpreter(workspace: Workspace, own: Workspace) -> Interpreter | None:
     check = workspace.queue.config.check
     if not check.modules or check.python == "managed":
         return environment.own()  # which managed environments are made of
-    if own.queue.config.check.python != check.python or not trust.is_trusted(own):
+    if not trust.is_trusted(own):
         return None
     with contextlib.suppress(PqError):
         return checking.interpreter(own.queue, own.pin)
@@ -116,6 +121,21 @@ def _broken(built: Sequence[Built], python: Interpreter | None) -> Iterator[Faul
 
     for number, finding in syntax.new_findings(sources, before, python).items():
         yield Fault(finding.code, _said(finding), f"patches/{changed[number][0]}")
+
+
+def _lost_diffs(queue: _Queue) -> Iterator[Fault]:
+    """Patches that had a diff and have none: a file that was cut off, or something else saved in its place."""
+    for path, before in queue.changed.items():
+        place = queue.workspace.queue.root / path
+        if path.startswith("patches/") and place.is_file() and before and _has_diff(before) and not _has_diff(place.read_bytes()):
+            yield Fault("lost-diff", "it had a diff, and has none any more", path)
+
+
+def _has_diff(content: bytes) -> bool:
+    try:
+        return bool(patch_reader.read(content, file="").files)
+    except ParseError:
+        return True
 
 
 def _said(finding: Finding) -> str:

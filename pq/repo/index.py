@@ -26,18 +26,26 @@ class Index:
 
     def named(self, pattern: str) -> tuple[str, ...]:
         """The paths that match a pattern of git's."""
-        return self._lines("ls-files", "--cached", "-z", "--", pattern)
+        return self._lines("--glob-pathspecs", "ls-files", "--cached", "-z", "--", pattern)
 
     def changed(self, folder: str) -> tuple[str, ...]:
         """The paths below a folder that are other ones than in HEAD, from that folder."""
-        found = self._lines("diff", "--cached", "--name-only", "--no-renames", "-z", "--", folder or ".")
+        found = self._lines("--literal-pathspecs", "diff", "--cached", "--name-only", "--no-renames", "-z", "--", folder or ".")
         return tuple(os.path.relpath(path, folder or ".") for path in found)
+
+    def committed(self, folder: str, path: str) -> bytes | None:
+        """What HEAD has at a path below a folder; None where that is no file."""
+        if self.repository.head_is_unborn:
+            return None
+        objects = Objects(self.repository)
+        node = objects.file(str(self.repository.head.peel(pygit2.Tree).id), f"{folder}/{path}" if folder else path)
+        return None if node is None else objects.read(node[1])
 
     def lay_out(self, folder: str, names: tuple[str, ...], target: Path) -> None:
         """Write what stands at some names below a folder to another place, byte for byte, no filter between."""
         objects = Objects(self.repository)
         where = [f"{folder}/{name}" if folder else name for name in names]
-        for line in self._lines("ls-files", "--stage", "-z", "--", *where):
+        for line in self._lines("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *where):
             said, _, path = line.partition("\t")
             mode, oid, _ = said.split(" ")
             if int(mode, 8) in (REGULAR, EXECUTABLE, SYMLINK):
@@ -46,12 +54,7 @@ class Index:
 
     def _lines(self, *words: str) -> tuple[str, ...]:
         variables = {} if self.file is None else {"GIT_INDEX_FILE": str(self.file)}
-        said = run(
-            "--literal-pathspecs" if words[0] != "ls-files" or "--stage" in words else "--glob-pathspecs",
-            *words,
-            cwd=self.top,
-            **variables,
-        )
+        said = run(*words, cwd=self.top, **variables)
         return tuple(paths.text(os.fsencode(each)) for each in said.split("\0")[:-1])
 
 

@@ -70,9 +70,7 @@ def test_empty_lines_that_were_trimmed_at_the_end_come_back() -> None:
     assert _look(whole.removesuffix(b" \n")).fixed == whole
 
 
-@pytest.mark.parametrize(
-    "wrong", [b"@@ -1,4 +1,5 @@", b"@@ -1,7 +1,7 @@", b"@@ -1,5 +1,9 @@", b"@@ -1,5 +1 @@", b"@@ -1,0 +1,5 @@"]
-)
+@pytest.mark.parametrize("wrong", [b"@@ -1,4 +1,5 @@", b"@@ -1,5 +1,9 @@", b"@@ -1,5 +1 @@", b"@@ -1,0 +1,5 @@"])
 def test_wrong_counts_are_counted_anew(wrong: bytes) -> None:
     data = WHOLE.replace(b"@@ -1,5 +1,5 @@", wrong)
 
@@ -80,10 +78,22 @@ def test_wrong_counts_are_counted_anew(wrong: bytes) -> None:
     assert _look(data).fixed == WHOLE
 
 
+def test_what_may_have_been_cut_is_not_counted_anew() -> None:
+    """Lines are missing on both sides, or at the end of the file: the @@ line may be right, and the patch half gone."""
+    for data in (WHOLE.replace(b"@@ -1,5 +1,5 @@", b"@@ -1,7 +1,7 @@"), WHOLE.removesuffix(b"+h\n")):
+        assert [code for code, _ in _codes(data)] == ["unreadable"]
+        assert _look(data).fixed == data
+
+
 def test_counts_of_the_last_hunk_before_a_signature() -> None:
     signed = WHOLE + b"-- \n2.39.5\n"
 
-    assert _look(signed.replace(b"-1 +1,2 @@", b"-1,3 +1,7 @@")).fixed == signed.replace(b"-1 +1,2", b"-1,1 +1,2")
+    assert _look(signed.replace(b"-1 +1,2 @@", b"-1 +1 @@")).fixed == signed.replace(b"-1 +1,2", b"-1,1 +1,2")
+
+
+def test_a_text_without_a_diff_is_pointed_out() -> None:
+    assert [code for code, _ in _codes(b"<html>404</html>\n")] == ["no-diff"]
+    assert "no-diff" not in [code for code, _ in _codes(b"")]  # a patch that has just begun
 
 
 def test_line_endings_that_a_tool_changed_are_changed_back() -> None:

@@ -176,7 +176,7 @@ def _on_three(world: World) -> bytes:
 
 
 def test_with_counts_and_endings_that_a_tool_broke_the_series_is_pushed_again(stacked: World) -> None:
-    for name, old, new in (("one", r"^@@ -2,7 \+2,7 @@", "@@ -2,9 +2,3 @@"), ("two", r"\n", "\r\n")):
+    for name, old, new in (("one", r"^@@ -2,7 \+2,7 @@", "@@ -2,5 +2,3 @@"), ("two", r"\n", "\r\n")):
         _edit(stacked, f"patches/{name}.patch", old, new)
     assert stacked.pq("push", "-a").code == 1
     assert [code for code, _, _ in _faults(stacked)] == ["counts", "crlf"]
@@ -191,7 +191,7 @@ def test_an_applied_patch_that_a_tool_broke_is_what_it_was(stacked: World) -> No
     stacked.pq("push", "-a")
     place = stacked.queue / "patches" / "one.patch"
     pushed = place.read_bytes()
-    _edit(stacked, "patches/one.patch", r"^@@ -2,7 \+2,7 @@", "@@ -2,9 +2,3 @@")
+    _edit(stacked, "patches/one.patch", r"^@@ -2,7 \+2,7 @@", "@@ -2,5 +2,3 @@")
 
     assert stacked.pq("lint", "--fix").code == 0
 
@@ -227,3 +227,34 @@ def test_overdue_patches_are_named(stacked: World) -> None:
         0,
         "patches/one.patch:2: warning: it was to be reviewed by 2020-02-02 [overdue]",
     )
+
+
+def test_what_can_not_be_proven_is_not_mended(stacked: World) -> None:
+    """A patch below that can't be read, or a release that is not there: nobody knows what it makes now."""
+    _edit(stacked, "patches/one.patch", r"^@@ -2,7 \+2,7 @@", "@@ -2,9 +2,9 @@")
+    _edit(stacked, "patches/two.patch", r"\n", "\r\n")
+    before = (stacked.queue / "patches" / "two.patch").read_bytes()
+
+    said = stacked.pq("lint", "--fix")
+
+    assert (said.code, "Not mended, for what they make can't be proven" in said.out, "Mended" in said.out) == (1, True, False)
+    assert (stacked.queue / "patches" / "two.patch").read_bytes() == before
+
+
+def test_left_behind_beside_pq_toml(stacked: World) -> None:
+    (stacked.queue / "lines.rej").touch()
+
+    assert "lines.rej: error: a tool has left it behind [left-behind]\n" in stacked.pq("lint").out
+
+
+def test_refresh_names_the_base_anew(stacked: World) -> None:
+    """The way out that is named for stale-base, where nothing else is to be refreshed."""
+    stacked.pq("push", "-a")
+    _edit(stacked, "patches/two.patch", r"^index [0-9a-f]{7}", "index 1234567")
+    stacked.pq("repair")
+    assert "[stale-base]" in stacked.pq("lint").out
+
+    assert stacked.pq("refresh").out == "Refreshed patch two.patch\n"
+
+    assert "[stale-base]" not in stacked.pq("lint").out
+    assert stacked.pq("refresh").out == "Patch two.patch is unchanged\n"

@@ -159,7 +159,10 @@ def test_a_queue_in_a_folder_of_a_larger_repository(two: World) -> None:
     git(inner.checkout, "config", "pq.queue", str(inner.queue))
     for who in ("name", "email"):
         git(outer, "config", f"user.{who}", "Ada")
-    assert inner.pq("hooks", "install").out == "Hook pre-commit is installed in the queue\n"
+    assert (
+        inner.pq("hooks", "install").out
+        == "Hook pre-commit is installed in the queue\nHook pre-merge-commit is installed in the queue\n"
+    )
     git(outer, "add", "-A")
     assert commit(outer, "commit", "-qm", "all").code == 0
 
@@ -218,3 +221,42 @@ def test_the_hook_of_the_framework_does_the_same(two: World, monkeypatch: pytest
     assert "what is committed to a patch queue" in refused.err
     assert "[does-not-apply]" in refused.err
     assert os.environ["PRE_COMMIT_HOME"]
+
+
+@pytest.mark.parametrize("text", [b"", b"<html>404</html>\n"])
+def test_a_patch_that_has_lost_its_diff_is_not_committed(two: World, text: bytes) -> None:
+    """A file that was cut off, or what a server said in its place."""
+    git(two.queue, "add", "-A")
+    assert _commit(two)[0] == 0
+    (two.queue / "patches" / "f-five.patch").write_bytes(text)
+
+    code, said = _commit(two, "-a")
+
+    assert (code, "patches/f-five.patch: error: it had a diff, and has none any more [lost-diff]\n" in said) == (1, True)
+
+
+def test_two_queues_that_are_right_and_do_not_go_together_are_not_merged(two: World) -> None:
+    git(two.queue, "add", "-A")
+    assert _commit(two)[0] == 0
+    git(two.queue, "branch", "other")
+    edits = {"main": ("a.patch", b"line 30\n", b"thirty\n"), "other": ("b.patch", b"line 30\n", b"XXX\n")}
+    for branch, (name, old, new) in edits.items():
+        git(two.queue, "switch", "-q", branch)
+        two.patch(name, {"f.txt": git(two.checkout, "show", "HEAD:f.txt").encode().replace(old, new)})
+        if branch == "other":  # on top of the file, so that the two series merge
+            lines = two.series.read_bytes().splitlines(keepends=True)
+            two.series.write_bytes(b"".join((*lines[:1], lines[-1], *lines[1:-1])))
+        git(two.queue, "add", "-A")
+        assert _commit(two)[0] == 0, branch
+    git(two.queue, "switch", "-q", "main")
+
+    merged = commit(two.queue, "merge", "-q", "other")
+
+    assert (merged.code, "[does-not-apply]" in merged.err) == (1, True), merged
+
+
+def test_the_queue_in_the_index_need_not_be_in_the_worktree(two: World) -> None:
+    git(two.queue, "add", "-A")
+    (two.queue / "pq.toml").unlink()
+
+    assert _commit(two) == (0, "")
