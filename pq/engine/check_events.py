@@ -58,11 +58,15 @@ class NotTakenIn:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A check did not let a patch through; `reasons` in the hook's words, line by line, and the `findings` as values where it has them."""
+    """A check did not let a patch through; `reasons` in the hook's words, line by line, and the `findings` as values where it has them.
+
+    `applied`: it stands in the checkout already.
+    """
 
     patch: str
     reasons: tuple[str, ...]
     findings: tuple[Mapping[str, object], ...] = ()
+    applied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from pq.repo.commits import Commit
 from pq.repo.files import write_synced
 from pq.repo.git import environment
 
-_KEPT = 5000
+_VERDICTS = 5000
 _SHOWN, _SHOWN_WIDTH = 12, 200
 _GRACE = 1.0
 
@@ -59,7 +59,8 @@ class Gate:
         if rejected is None:
             self._remember(candidates, whole=whole)
         elif fresh:
-            self._forget(candidates)
+            names = [each.patch for each in candidates]
+            self._forget(candidates[names.index(rejected.patch) :])
         return rejected
 
     def require_ready(self, candidates: Sequence[Candidate]) -> None:
@@ -72,10 +73,15 @@ class Gate:
         known = self._verdicts.get(self._configuration, {}).get(_key(before, commit))
         return known is not None and (known or not final)
 
-    def _has_passed(self, tree: str) -> bool:
-        """Whether a tree was let through as a last one, above whatever it was: dear checks are about the last tree alone."""
+    def _has_passed(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the last of them was let through as a last one, above whatever it was.
+
+        Dear checks are about the last tree, and about what all the patches expect: so nothing may be expected but by the last one.
+        """
+        *below, last = (_about(each.commit) for each in candidates)
         verdicts = self._verdicts.get(self._configuration, {})
-        return any(final and key.split(" ")[1] == tree for key, final in verdicts.items())
+        known = any(final and key.partition(" ")[2] == last for key, final in verdicts.items())
+        return known and not any(" " in about for about in below)
 
     def _unknown(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         last = len(candidates) - 1
@@ -126,7 +132,7 @@ class Gate:
         if code:
             return _rejection(candidates, said, code), True
         left_out = tuple(line.removeprefix("partly\t") for line in said if line.startswith("partly\t"))
-        if not left_out or self._has_passed(candidates[-1].commit.tree):
+        if not left_out or self._has_passed(candidates):
             return None, True
         self.tell(check_events.CheckedInPart(left_out))
         return None, False
@@ -136,7 +142,7 @@ class Gate:
         for number, each in enumerate(candidates):
             key = _key(each.before, each.commit)
             verdicts[key] = (whole and number == len(candidates) - 1) or verdicts.get(key, False)
-        self._write(dict(list(verdicts.items())[-_KEPT:]))
+        self._write(dict(list(verdicts.items())[-_VERDICTS:]))
 
     def _forget(self, candidates: Sequence[Candidate]) -> None:
         """What was let through once and is rejected now was let through by chance, or by something that no digest sees."""
@@ -179,8 +185,12 @@ class Gate:
 
 def _key(before: str, commit: Commit) -> str:
     """What a verdict is about: the trees, and what the patch says of itself that the checks go by."""
+    return f"{before} {_about(commit)}"
+
+
+def _about(commit: Commit) -> str:
     said = b"\n".join(line.strip() for line in commit.message.split(b"\n") if line.startswith((b"Pq-Expect:", b"Pq-Allow:")))
-    return f"{before} {commit.tree}" + (f" {hashlib.sha256(said).hexdigest()[:16]}" if said else "")
+    return commit.tree + (f" {hashlib.sha256(said).hexdigest()[:16]}" if said else "")
 
 
 def _ask(command: list[str], asked: bytes, variables: Mapping[str, str], folder: Path) -> tuple[int, bytes]:

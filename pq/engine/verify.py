@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pq.core.lint import Severity
 from pq.core.series import Entry
@@ -92,7 +92,7 @@ def check(workspace: Workspace, patch: str | None, tell: Tell, *, budget: int | 
             for each in applied:
                 candidates.append(Candidate(each.patch, before, each.commit))
                 before = each.commit.tree
-            return _gate(workspace, candidates, budget, tell)
+            return _gate(workspace, candidates, budget, tell, applied=True)
     name = workspace.series.find(patch)
     names = [entry.name for entry in order]
     return _judge(workspace, order[: names.index(name) + 1], budget, tell)
@@ -121,10 +121,10 @@ def _judge(workspace: Workspace, entries: tuple[Entry, ...], budget: int | None,
         return _gate(workspace, list(built.candidates), budget, tell)
 
 
-def _gate(workspace: Workspace, candidates: list[Candidate], budget: int | None, tell: Tell) -> Ending:
+def _gate(workspace: Workspace, candidates: list[Candidate], budget: int | None, tell: Tell, *, applied: bool = False) -> Ending:
     gate = Gate(workspace, tell, budget)
     if (rejected := gate.judge(candidates, fresh=True)) is not None:
-        tell(rejected)
+        tell(replace(rejected, applied=applied))
         return Ending.REJECTED
     whole = gate.passed(candidates[-1].before, candidates[-1].commit, final=True)
     tell(check_events.Passed(tuple(candidate.patch for candidate in candidates), whole=whole))

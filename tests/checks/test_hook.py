@@ -159,6 +159,20 @@ def test_a_check_that_fails_takes_the_verdict_back(stacked: World) -> None:
     _rejected(stacked)
 
 
+def test_a_check_that_fails_leaves_the_verdicts_below(stacked: World) -> None:
+    assert stacked.pq("push", "-a").code == 0
+    hook = stacked.queue / "hooks" / "pre-apply"
+    script = '#!/bin/sh\ntest -e "$PQ_QUEUE/../no" || exit 0\nprintf "reject\\ttwo.patch\\tno\\n"; exit 1\n'
+    hook.write_text(script)
+    assert stacked.pq("check").code == 0
+    (stacked.root / "no").touch()
+
+    said = stacked.pq("check")
+
+    assert (said.code, "Patch two.patch is rejected by hooks/pre-apply; it stands in the checkout\n" in said.err) == (4, True)
+    assert "Not checked as it stands: two.patch\n" in stacked.pq("status").out
+
+
 def test_a_note_of_the_hook_is_passed_on(stacked: World) -> None:
     _hook(stacked, "#!/bin/sh\nprintf 'note\\tall well\\nchatter\\n'\n")
 

@@ -24,7 +24,7 @@ def test_every_series_is_proven_on_its_own_release(several: World) -> None:
     assert said.code == 0, said
     assert said.out == (
         "Series v1\nAll checks passed: one.patch, two.patch\nSeries v2\nAll checks passed: one.patch\n"
-        "v1: proven, 2 patches\nv2: proven, 1 patches\n"
+        "v1: proven, 2 patches\nv2: proven, 1 patch\n"
     )
 
 
