@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import click
 
+from pq.cli import sentences
 from pq.cli.main import Command, Settings
 from pq.cli.move import EXIT_CODES
 from pq.engine import history, repair, resume
@@ -68,7 +69,7 @@ def log_command(settings: Settings, count: int | None) -> None:
     lines = []
     for each in found:
         when = datetime.datetime.fromtimestamp(each.operation.date).astimezone()
-        lines.append(f"{each.oid[:12]} {when:%Y-%m-%d %H:%M:%S} pq {each.operation.title}")
+        lines.append(f"{each.oid[:12]} {when:%Y-%m-%d %H:%M:%S} {sentences.called(each.operation.title)}")
     said = [{"operation": each.oid, "date": each.operation.date, "title": each.operation.title} for each in found]
     settings.report.result("log", said, lines)
 

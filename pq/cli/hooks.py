@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from pq.cli.main import Command, Settings, today
 from pq.cli.move import EXIT_CODES
 from pq.engine import install
-from pq.engine.move import Ending
 
 
 @click.group("hooks")
@@ -53,21 +53,18 @@ def status_command(settings: Settings) -> None:
 @click.pass_obj
 def run_command(settings: Settings, name: str, arguments: tuple[str, ...]) -> int:
     """Do what the hook NAME does; git calls it in the top folder of a worktree."""
-    from pq.engine import githooks, staged
-    from pq.repo.index import open_index
+    from pq.engine import githooks
 
-    named, trusted = os.environ.get("GIT_INDEX_FILE"), os.environ.get("PQ_TRUST")
-    file = settings.start / named if named else None
-    workspace = install.committing(settings.start, f"hooks run {name}", trusted)
-    if name != "pre-commit":
-        if workspace is not None:
-            githooks.after_commit(workspace, name, arguments[0] if arguments else "", settings.report)
-        return 0
-    ending = Ending.DONE if workspace is None else githooks.before_commit(workspace, file, settings.report)
-    index = open_index(settings.start, file)
-    if ending is Ending.DONE and index is not None:
-        ending = staged.before_commit(index, today(), trusted, settings.report)
-    return EXIT_CODES[ending]
+    named = os.environ.get("GIT_INDEX_FILE")
+    call = githooks.Call(
+        name,
+        settings.start,
+        argument=arguments[0] if arguments else "",
+        index=settings.start / named if named else None,
+        told=sys.stdin.read() if name == "post-rewrite" else "",
+        trusted=settings.trusted,
+    )
+    return EXIT_CODES[githooks.run(call, today(), settings.report)]
 
 
 for _each in (install_command, uninstall_command, status_command, run_command):

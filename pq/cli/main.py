@@ -69,6 +69,11 @@ class Settings:
                 found.append(word)
         return " ".join(found)
 
+    @property
+    def trusted(self) -> str | None:
+        """The digest that the user trusts for this command."""
+        return os.environ.get("PQ_TRUST")
+
     def workspace(self) -> Workspace:
         """The workspace around that folder."""
         from pq.engine.workspace import open_workspace
@@ -80,7 +85,7 @@ class Settings:
             queue_root=self.start / named if named else None,
             series_name=series,
             title=self.title,
-            trusted=os.environ.get("PQ_TRUST"),
+            trusted=self.trusted,
         )
         if self.trust:
             from pq.engine import trust

@@ -126,9 +126,12 @@ def _applying(event: events.Applying, *, verbose: bool) -> list[str]:
     return lines + _moved(event.placed)
 
 
+_STANDS = {True: "; it stands in the checkout", False: "; the checkout is not changed by it"}
+
+
 def _rejected(event: check_events.Rejected) -> list[str]:
     codes = dict.fromkeys(str(code) for each in event.findings if (code := each.get("code")) in CODES)
-    lines = [f"pq: Patch {event.patch} is rejected by hooks/pre-apply; the checkout is not changed by it"]
+    lines = [f"pq: Patch {event.patch} is rejected by hooks/pre-apply{_STANDS[event.applied]}"]
     lines += [f"  {line}" for line in event.reasons]
     if codes:
         lines.append(f"hint: where that is meant, Pq-Allow: {', '.join(codes)} above the patch's diff says so")
@@ -186,12 +189,14 @@ def _edited(event: Edited) -> list[str]:
             return [f"Fork of patch {patch} created as {name}"]
         case events.Left(files):
             return [f"Unrefreshed still: {file}" for file in files]
-        case events.Repaired(adopted, refreshed, again_applied, dropped, left):
+        case events.Repaired(adopted, refreshed, again_applied, dropped, left, taken_in):
             lines = [f"Patch {name} was made of a commit" for name in adopted]
             lines += [f"Patch {name} was written from its commit" for name in refreshed]
             lines += [f"Patch {name} was applied anew from its file" for name in again_applied]
             lines += [f"Patch {name} was taken off; the series no longer has it" for name in dropped]
+            lines += [f"Patch {name} has taken in {other}" for name, other in taken_in]
             lines += [f"Patch {name} is not applied any more: it has no commit" for name in left]
+            lines += ["hint: pq push applies it again, pq delete -r takes it out for good" for _ in left[:1]]
             return lines or ["Commits and series have the same order"]
         case events.Moved(off, on):
             lines = [f"Patch {name} is not applied any more: it has no commit" for name in off]
@@ -202,9 +207,17 @@ def _edited(event: Edited) -> list[str]:
             how = "would be made" if dry_run else "is made"
             return [f"Series {new} {how} of {old}, with {count} of {every} patches" + (", all applied" if count else "")]
         case events.Undone(title, again):
-            return [f"{'Did again' if again else 'Took back'}: pq {title}"]
+            lines = [f"{'Did again' if again else 'Took back'}: {called(title)}"]
+            if title.startswith("git ") and not again:
+                lines.append("hint: git's own commits stand; pq repair makes patches of them again, git reset takes them back")
+            return lines
         case events.Aborted(title):
-            return [f"Took back: pq {title}"]
+            return [f"Took back: {called(title)}"]
+
+
+def called(title: str) -> str:
+    """What the command of an operation is called: pq's, or git's whose hook it was made by."""
+    return title if title.startswith("git ") else f"pq {title}"
 
 
 def _unfit(unfit: events.Unfit) -> list[str]:
@@ -291,14 +304,25 @@ def fault_line(fault: Fault) -> str:
 def lint_lines(found: Linted) -> list[str]:
     """The faults, each at its place, and how many there are."""
     lines = [f"Mended {file}" for file in found.fixed]
+    if found.unfixed:
+        because = "their release is not in the checkout, or a patch below them does not apply"
+        lines.append(f"Not mended, for what they make can't be proven ({because}): {', '.join(found.unfixed)}")
     lines += map(fault_line, found.faults)
     if found.unproven:
         lines.append(f"Not compared with its release, which is not in the checkout: {', '.join(found.unproven)}")
-    counted = f"{found.patches} patches of {found.series} series"
+    counted = f"{_count(found.patches, 'patch', 'patches')} of {found.series} series"
     warnings = len(found.faults) - found.errors
-    lines.append(f"{found.errors} errors, {warnings} warnings in {counted}" if found.faults else f"No faults in {counted}")
+    lines.append(
+        f"{_count(found.errors, 'error')}, {_count(warnings, 'warning')} in {counted}"
+        if found.faults
+        else f"No faults in {counted}"
+    )
     fixable = sum(each.fixable for each in found.faults)
     return [*lines, f"hint: pq lint --fix mends {fixable} of them"] if fixable else lines
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def verified_lines(found: Verified) -> list[str]:
@@ -309,8 +333,8 @@ def verified_lines(found: Verified) -> list[str]:
         "rejected": "rejected",
         "in part": "proven, but for the checks that were left out",
     }
-    lines = [f"{each.series}: {words[each.ending]}, {each.patches} patches" for each in found.series]
-    return [*lines, *(f"lint: {found.errors} errors" for _ in range(bool(found.errors)))]
+    lines = [f"{each.series}: {words[each.ending]}, {_count(each.patches, 'patch', 'patches')}" for each in found.series]
+    return [*lines, *(f"lint: {_count(found.errors, 'error')}" for _ in range(bool(found.errors)))]
 
 
 def series_lines(patches: Sequence[PatchState], *, marks: bool) -> list[str]:

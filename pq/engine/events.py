@@ -249,7 +249,8 @@ class Moved:
 class Repaired:
     """Commits and files are one: patches made of commits, files written from commits, patches applied anew from their files.
 
-    `dropped` are no longer in the series and were taken off; `left` were applied and have no commit any more.
+    `dropped` are no longer in the series and were taken off; `left` were applied and have no commit any more; `taken_in` are pairs of a
+    patch and another one that git made one commit of.
     """
 
     adopted: tuple[str, ...]
@@ -257,6 +258,7 @@ class Repaired:
     again: tuple[str, ...]
     dropped: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    taken_in: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

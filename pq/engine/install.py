@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from pq.engine.workspace import Workspace, open_workspace
+from pq.engine.workspace import Workspace
 from pq.errors import NothingToDo
-from pq.repo import checkout, shims
+from pq.repo import shims
 from pq.repo.shims import Shims
 
 
@@ -34,13 +33,10 @@ def install(workspace: Workspace, *, wanted: bool = False) -> tuple[HookState, .
 
 def uninstall(workspace: Workspace) -> tuple[HookState, ...]:
     """Take the hooks out; those that went. Raises NothingToDo where there are none."""
-    gone: list[HookState] = []
-    for place, found in _repositories(workspace):
-        if any(each.there for each in found.installed()):
-            gone += [HookState(place, name, there=False) for name in found.uninstall()]
+    gone = tuple(HookState(place, name, there=False) for place, found in _repositories(workspace) for name in found.uninstall())
     if not gone:
         raise NothingToDo("No hooks of pq are installed")
-    return tuple(gone)
+    return gone
 
 
 def installed(workspace: Workspace) -> tuple[HookState, ...]:
@@ -50,12 +46,6 @@ def installed(workspace: Workspace) -> tuple[HookState, ...]:
         for place, found in _repositories(workspace)
         for each in found.installed()
     )
-
-
-def committing(start: Path, title: str, trusted: str | None) -> Workspace | None:
-    """The workspace in whose checkout git commits, on the branch of a series; None where it does so elsewhere."""
-    series = checkout.series_of(start)
-    return None if series is None else open_workspace(start, series_name=series, title=title, trusted=trusted)
 
 
 def _repositories(workspace: Workspace) -> Iterator[tuple[str, Shims]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pq.core import header
@@ -77,14 +77,17 @@ def repair(workspace: Workspace, tell: Tell, *, prefer: str | None) -> Ending | 
     return outcome
 
 
-def mend(workspace: Workspace, prefer: Prefer | None) -> Mended | Halt:
-    """What repair would do."""
+def mend(workspace: Workspace, prefer: Prefer | None, rewritten: Sequence[tuple[str, str]] = ()) -> Mended | Halt:
+    """What repair would do. `rewritten` are commits of before and what a rebase made of them, in its order: of several, it may have made one."""
     tree = workspace.checkout.read_commit(workspace.pin_commit).tree
-    found = _Found(workspace.series)
     raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
+    sources = _sources(workspace, raw, rewritten)
+    joined = [(patches[0], other) for patches in sources.values() for other in patches[1:]]
+    found = _Found(_without(workspace.series, [other for _, other in joined]))
+    of_one = {oid: patches[0] for oid, patches in sources.items()}
     amended = workspace.checkout.amended(workspace.queue.series_name)
     for commit in raw:
-        step = _settled(workspace, found, commit, tree, prefer, amended)
+        step = _settled(workspace, found, commit, tree, prefer, amended, of_one.get(commit.oid))
         if isinstance(step, Conflict):
             return Halt(0, replace(step, below=found.layers))
         found = step
@@ -96,13 +99,36 @@ def mend(workspace: Workspace, prefer: Prefer | None) -> Mended | Halt:
         found = ordered
     series = found.series.ordered([layer.entry.name for layer in found.layers])
     made = tuple(_with_entry(layer, series.entry(layer.entry.name)) for layer in found.layers)
-    plan = Plan(0, made, rewrite.queue_changes(workspace, series, made))
+    gone = {
+        rewrite.patch_path(workspace, other.patch): None for _, other in joined if not workspace.queue.other_series(other.patch)
+    }
+    plan = Plan(0, made, {**rewrite.queue_changes(workspace, series, made), **gone})
     candidates = rewrite.built(workspace, plan.layers, rewrite.commit_below(workspace, plan.below))
     head = candidates[-1].commit.oid if candidates else workspace.pin_commit
     names = [layer.entry.name for layer in made]
     left = tuple(name for name in history.applied_last(workspace) or () if name in series.names and name not in names)
-    told = events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, left)
+    taken_in = tuple((first.patch, other.patch) for first, other in joined)
+    told = events.Repaired(found.adopted, found.refreshed, found.again, found.dropped, left, taken_in)
     return Mended(plan if plan.queue or head != workspace.head else None, told)
+
+
+def _sources(
+    workspace: Workspace, commits_now: Sequence[Commit], rewritten: Sequence[tuple[str, str]]
+) -> Mapping[str, Sequence[PatchCommit]]:
+    """The patches of the series that git made one commit of, by that commit."""
+    sources: dict[str, list[PatchCommit]] = {}
+    for old, new in rewritten:
+        if any(new == commit.oid for commit in commits_now):
+            patch = commits.as_patch(workspace.checkout.read_commit(old))
+            if patch is not None and patch.patch in workspace.series.names:
+                sources.setdefault(new, []).append(patch)
+    return {new: patches for new, patches in sources.items() if len(patches) > 1}
+
+
+def _without(series: Series, patches: Sequence[PatchCommit]) -> Series:
+    for each in patches:
+        series = series.without(each.patch)
+    return series
 
 
 def _as_it_stands(workspace: Workspace, tell: Tell) -> Ending:
@@ -126,10 +152,16 @@ def _in_order_of_series(workspace: Workspace, found: _Found) -> _Found | Conflic
 
 
 def _settled(
-    workspace: Workspace, found: _Found, commit: Commit, tree: str, prefer: Prefer | None, amended: Mapping[str, str]
+    workspace: Workspace,
+    found: _Found,
+    commit: Commit,
+    tree: str,
+    prefer: Prefer | None,
+    amended: Mapping[str, str],
+    first: PatchCommit | None,
 ) -> _Found | Conflict:
-    """One more commit, which stands on `tree`, where the patches below it were settled."""
-    patch = _patch(workspace, commit, amended)
+    """One more commit, which stands on `tree`, where the patches below it were settled. Of several patches, it is the `first`."""
+    patch = first or _patch(workspace, commit, amended)
     taken = [layer.entry.name for layer in found.layers]
     below = workspace.checkout.read_commit(commit.parents[0]).tree
     if patch is not None and commit.own and patch.patch not in workspace.series.names:

@@ -37,18 +37,19 @@ _KNOWN = "refs/pq/known/"
 _BRANCHES = "refs/heads/pq/"
 _OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
 _UNDER_WAY = {
-    RepositoryState.REBASE: ("rebase", "--continue, or --abort"),
-    RepositoryState.REBASE_INTERACTIVE: ("rebase", "--continue, or --abort"),
-    RepositoryState.REBASE_MERGE: ("rebase", "--continue, or --abort"),
-    RepositoryState.BISECT: ("bisect", "reset"),
-}
-_SEVERAL = {
+    RepositoryState.REBASE: "rebase",
+    RepositoryState.REBASE_INTERACTIVE: "rebase",
+    RepositoryState.REBASE_MERGE: "rebase",
+    RepositoryState.BISECT: "bisect",
     RepositoryState.APPLY_MAILBOX: "am",
     RepositoryState.APPLY_MAILBOX_OR_REBASE: "am",
+    RepositoryState.CHERRYPICK: "cherry-pick",
     RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
+    RepositoryState.REVERT: "revert",
     RepositoryState.REVERT_SEQUENCE: "revert",
-    **{state: command for state, (command, _) in _UNDER_WAY.items()},
+    RepositoryState.MERGE: "merge",
 }
+_OF_ONE_COMMIT = (RepositoryState.CHERRYPICK, RepositoryState.REVERT, RepositoryState.MERGE)
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
@@ -92,10 +93,10 @@ class Checkout:
             self.repository.config[_QUEUE] = str(self.queue.resolve())
 
     def head(self, series: str) -> str:
-        """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch."""
+        """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch, or git is in the midst of a command."""
         branch = branch_of(series)
-        if self.repository.head_is_detached and (found := _UNDER_WAY.get(self.repository.state())):
-            command, way_out = found
+        if (command := _UNDER_WAY.get(self.repository.state())) and (command != "bisect" or self.repository.head_is_detached):
+            way_out = "reset" if command == "bisect" else "--continue, or --abort"
             raise NotClean(
                 f"git {command} is under way in the checkout", hint=f"git -C {self.root} {command} {way_out}; then pq status"
             )
@@ -120,10 +121,10 @@ class Checkout:
             commit = commits.read(self.objects, oid)
             patch = commits.as_patch(commit)
             if not commit.parents:
-                raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint=_OTHER_PIN)
+                raise self._elsewhere(pin)
             if patch is None or len(commit.parents) > 1:
                 if not self.repository.descendant_of(pygit2.Oid(hex=oid), pygit2.Oid(hex=pin)):
-                    raise NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint=_OTHER_PIN)
+                    raise self._elsewhere(pin)
                 subject = paths.text(commit.message.partition(b"\n")[0])
                 raise NotClean(
                     f"commit {oid[:12]} ({subject}) is not a patch of the series",
@@ -140,8 +141,9 @@ class Checkout:
         while oid != pin:
             commit = commits.read(self.objects, oid)
             if len(commit.parents) != 1:
-                what = "is a merge" if commit.parents else "does not stand on the pin"
-                raise NotClean(f"commit {oid[:12]} {what}", hint=_OTHER_PIN if not commit.parents else self._way_to_a_line(pin))
+                if not commit.parents:
+                    raise self._elsewhere(pin)
+                raise NotClean(f"commit {oid[:12]} is a merge", hint=self._way_to_a_line(pin))
             found.append(commit)
             oid = commit.parents[0]
         return tuple(reversed(found))
@@ -150,6 +152,13 @@ class Checkout:
         """What the commits of a branch that `git commit --amend` made were made of, as the reflog has it."""
         entries = self.repository.references[branch_of(series)].log()
         return {str(each.oid_new): str(each.oid_old) for each in entries if (each.message or "").startswith("commit (amend)")}
+
+    def _elsewhere(self, pin: str) -> NotClean:
+        series = self.series_on
+        if series is not None and pin in self.amended(series).values():
+            way = f"git -C {self.root} reset --soft {pin[:12]}, and a new commit, makes a patch of it"
+            return NotClean("the commit of the release itself was amended", hint=way)
+        return NotClean(f"The checkout does not stand on the pin {pin[:12]}", hint=_OTHER_PIN)
 
     def _way_to_a_line(self, pin: str) -> str:
         return f"git -C {self.root} rebase {pin[:12]} makes a line of the commits; then pq repair"
@@ -173,7 +182,13 @@ class Checkout:
     @property
     def under_way(self) -> str | None:
         """What git is in the midst of that makes several commits, and checks that nobody else moves the branch meanwhile."""
-        return _SEVERAL.get(self.repository.state())
+        state = self.repository.state()
+        return None if state in _OF_ONE_COMMIT else _UNDER_WAY.get(state)
+
+    @property
+    def is_merging(self) -> bool:
+        """Whether git is about to commit a merge."""
+        return self.repository.state() == RepositoryState.MERGE
 
     @property
     def is_last_mail(self) -> bool:
@@ -353,6 +368,8 @@ def open_checkout(root: Path, *, queue: Path) -> Checkout:
         raise PqError(f"No checkout at {root}", hint="pq setup makes it") from None
     if repository.is_bare or not os.path.samefile(repository.workdir, root):
         raise PqError(f"The repository at {root} has no worktree", hint="name a worktree under [upstream] checkout in pq.toml")
+    if os.path.samefile(repository.path, root):  # its config could come along in a clone, and names programs that git runs
+        raise PqError(f"{root} is a git folder, not a worktree", hint="name another folder under [upstream] checkout in pq.toml")
     return Checkout(root, repository, queue)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -198,9 +199,11 @@ def test_a_merge_is_no_patch(two: World) -> None:
     git(two.checkout, "commit", "-qam", "mine")
     git(two.checkout, "switch", "-q", "pq/v1")
 
-    git(two.checkout, "merge", "-q", "--no-commit", "mine")
-    said = commit(two.checkout, "commit", "-qm", "merged")
-
+    said = commit(two.checkout, "merge", "-q", "mine")
+    assert (said.code, "pq: a merge is no patch\nhint: git merge --abort" in said.err) == (1, True)
+    assert commit(two.checkout, "commit", "-qm", "merged").code == 1
+    assert (two.pq("push").code, two.pq("status").code) == (5, 5)
+    said = commit(two.checkout, "commit", "--no-verify", "-qm", "merged")
     assert (said.code, "no patch is made of it" in said.err, "is a merge" in said.err) == (0, True, True)
 
 
@@ -247,7 +250,10 @@ def test_from_a_folder_below_and_from_elsewhere(desk: World) -> None:
 
 def test_undo_takes_back_what_the_hook_did(two: World) -> None:
     """The commit stays, and repair makes the patch again."""
-    two.pq("undo")
+    assert two.pq("log", "-n", "1").out.endswith(" git commit\n")
+    assert two.pq("undo").out == (
+        "Took back: git commit\nhint: git's own commits stand; pq repair makes patches of them again, git reset takes them back\n"
+    )
 
     assert listed(two) == ["f-five.patch"]
     assert two.pq("repair").out == "Patch f-fifteen.patch was made of a commit\n"
@@ -335,6 +341,87 @@ def test_a_rebase_that_reorders_and_rewords_is_taken_in(two: World) -> None:
     _is_one(two, "f-five.patch")
 
 
+@pytest.mark.parametrize("how", ["fixup", "squash"])
+def test_what_a_rebase_made_one_commit_of_is_one_patch(two: World, how: str) -> None:
+    """The first of them; the other is gone, from the series and as a file."""
+    sequence = f'sed -i "2s/pick/{how}/"'
+
+    said = commit(two.checkout, "rebase", "-q", "-i", "HEAD~2", GIT_SEQUENCE_EDITOR=sequence, GIT_EDITOR="true")
+
+    assert "Patch f-five.patch has taken in f-fifteen.patch\n" in said.out + said.err, said
+    assert listed(two) == ["f-five.patch"]
+    assert not (two.queue / "patches" / "f-fifteen.patch").exists()
+    assert ("+five\n" in patch(two, "f-five.patch"), "+fifteen\n" in patch(two, "f-five.patch")) == (True, True)
+    assert "Pq-" not in patch(two, "f-five.patch")
+    _is_one(two, "f-five.patch")
+
+
+def test_while_git_is_at_work_on_the_branch_pq_does_not_move_it(two: World) -> None:
+    """am and cherry-pick refuse to go back once somebody else has."""
+    git(two.checkout, "switch", "-q", "-c", "mine", "HEAD~2")
+    change(two, 5, "another five")
+    git(two.checkout, "commit", "-qam", "mine")
+    git(two.checkout, "switch", "-q", "pq/v1")
+    before = two.files()
+    for words in (("cherry-pick", "mine"), ("am", str(_mailed(two, "mine")))):
+        assert commit(two.checkout, *words).code != 0
+        said = two.pq("pop")
+        assert (said.code, f"git {words[0]} is under way in the checkout" in said.err) == (5, True)
+        assert two.pq("repair").code == 5
+        assert commit(two.checkout, words[0], "--abort").code == 0
+        assert two.files() == before
+    assert two.pq("pop").code == 0
+
+
+def _mailed(world: World, branch: str) -> Path:
+    """The last commit of a branch, as a mail."""
+    place = world.root / "mail"
+    place.write_text(git(world.checkout, "format-patch", "--stdout", "-1", branch))
+    return place
+
+
+def test_mails_that_are_broken_are_said_to_be(two: World) -> None:
+    """No hook is asked before git applies a mail."""
+    git(two.checkout, "switch", "-q", "-c", "mine")
+    (two.checkout / "m.py").write_text("x = (\n")
+    git(two.checkout, "commit", "-qam", "broken")
+    git(two.checkout, "switch", "-q", "pq/v1")
+
+    said = commit(two.checkout, "am", "-q", str(_mailed(two, "mine")))
+
+    assert "Patch broken.patch is rejected by hooks/pre-apply; it stands in the checkout" in said.out + said.err
+    assert "Not checked as it stands: broken.patch" in two.pq("status").out
+
+
+def test_an_empty_commit_counts_as_checked(two: World) -> None:
+    assert commit(two.checkout, "commit", "-q", "--allow-empty", "-m", "empty").code == 0
+
+    assert "Not checked" not in two.pq("status").out
+
+
+def test_an_expectation_that_comes_with_a_message_is_not_passed_unseen(two: World) -> None:
+    """The tree was let through, but not what the patch says now."""
+    with (two.queue / "pq.toml").open("a") as file:
+        file.write(f'[check]\nmodules = ["m"]\npython = "{sys.executable}"\n')
+    change(two, 1, "raise RuntimeError('never imports')", name="d/g.txt")
+    (two.checkout / "n.py").write_text("raise RuntimeError('never imports')\n")
+    git(two.checkout, "add", "n.py")
+    assert commit(two.checkout, "commit", "-q", "-m", "n", PQ_TRUST=_digest(two)).code == 0
+
+    commit(two.checkout, "commit", "-q", "--amend", "-m", "n\n\nPq-Expect: import n", PQ_TRUST=_digest(two))
+
+    assert "Not checked as it stands: n.patch" in two.pq("status").out
+    assert two.pq("check").code == 4
+
+
+def test_a_branch_of_the_user_s_own_is_left_alone(two: World) -> None:
+    git(two.checkout, "switch", "-q", "-c", "pq/mine")
+    (two.checkout / "m.py").write_text("x = (\n")
+
+    assert commit(two.checkout, "commit", "-qam", "mine").code == 0
+    assert listed(two) == ["f-five.patch", "f-fifteen.patch"]
+
+
 def test_cherry_picks_become_patches_at_the_latest_by_repair(two: World) -> None:
     other = _mails(two)
     git(two.checkout, "fetch", "-q", str(other), "HEAD")
@@ -345,3 +432,8 @@ def test_cherry_picks_become_patches_at_the_latest_by_repair(two: World) -> None
     two.pq("repair")
     assert listed(two) == ["f-five.patch", "f-fifteen.patch", "f-mine-25.patch", "f-mine-35.patch"]
     _is_one(two, "f-mine-35.patch")
+
+
+def _digest(world: World) -> str:
+    found = json.loads(World(world.root, trusting=False).pq("trust", "--json").out.partition("\n{")[0])["trust"]["digest"]
+    return str(found)
