@@ -13,7 +13,7 @@ demo: setup
 	$(BIN)/pq status
 
 test: setup witnesses lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/complete
 	$(BIN)/ruff check
