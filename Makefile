@@ -13,7 +13,7 @@ demo: setup
 	$(BIN)/pq status
 
 test: setup witnesses lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/complete
 	$(BIN)/ruff check

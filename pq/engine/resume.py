@@ -15,9 +15,10 @@ from pq.engine.move import Ending
 from pq.engine.remembered import Remembered
 from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
+from pq.repo import stops
 from pq.repo.commits import Commit
 from pq.repo.operations import State
-from pq.repo.stops import Stop
+from pq.repo.stops import STOPPED, Stop
 from pq.repo.worktree import Unmerged
 
 COMMANDS = (edit, rebase, reorder, repair)
@@ -52,16 +53,23 @@ def resume(
             found = replace(found, answer=here.answer)
             if leave_out is None and found.laid.series is not None:
                 Remembered(workspace).learn(found, here.answer)
-            history.step(workspace, here.now, here.began, found)
+            going = _as_told(found, leave_out, unchecked=unchecked)
+            history.step(workspace, here.now, here.began, going)
         else:  # it was interrupted between the conflict and its end
             _require_above(workspace, found.before.head, "since the conflict was settled", exactly=True)
-        going = found if leave_out is None else _without(found, leave_out)
-        going = going if not unchecked else _unchecked(going)
+            going = _as_told(found, leave_out, unchecked=unchecked)
+            workspace.checkout.set_ref(STOPPED + workspace.queue.series_name, stops.write(workspace.checkout.objects, going))
         try:
             return stop.run(replace(workspace, title=found.call.title, resumed=going), going.call, tell)
         finally:
-            if workspace.stop == found:
+            if workspace.stop == going:
                 _wait_again(workspace, found, tell)
+
+
+def _as_told(found: Stop, leave_out: str | None, *, unchecked: bool) -> Stop:
+    """The stop as the user says to go on from it: kept so, so that an interruption does not make another answer of it."""
+    going = found if leave_out is None else _without(found, leave_out)
+    return _unchecked(going) if unchecked else going
 
 
 def _without(found: Stop, reason: str) -> Stop:

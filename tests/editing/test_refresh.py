@@ -54,6 +54,7 @@ def test_a_patch_that_was_merged_is_written_anew(three: World) -> None:
     assert three.files() == full
     stands_at(three, "c.patch")
     assert three.pq("refresh", "b").out == "Patch b.patch is unchanged\n"
+    assert three.pq("refresh", "c").out == "Refreshed patch c.patch\n"  # its index line named the file without what is beside b
     assert three.pq("refresh", "c").out == "Patch c.patch is unchanged\n"
     for name in ("a", "d", "b", "c"):
         git(three.upstream, "apply", str(three.queue / "patches" / f"{name}.patch"))

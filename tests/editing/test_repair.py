@@ -267,4 +267,7 @@ def test_what_lost_its_commit_is_named(three: World) -> None:
 
     said = three.pq("repair")
 
-    assert said.out == "Patch new-title.patch was made of a commit\nPatch c.patch is not applied any more: it has no commit\n"
+    assert said.out == (
+        "Patch new-title.patch was made of a commit\nPatch c.patch is not applied any more: it has no commit\n"
+        "hint: pq push applies it again, pq delete -r takes it out for good\n"
+    )
