@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint bench pins witnesses clean
+.PHONY: demo test setup lint proof bench pins witnesses clean
 
 demo: setup
 	$(BIN)/pq push -a || test $$? -eq 2
@@ -23,6 +23,10 @@ lint: $(VENV)/complete
 # Every series of the queue on its own release, in an environment of its pin (3 GB each).
 pins: setup
 	$(BIN)/python -m pytest -m pins
+
+# What CI tries a part of, in full: every system call to die at, every queue of the corpus, thousands of inputs. Takes hours.
+proof: setup witnesses
+	$(BIN)/python -m pytest -n auto --dist worksteal --long tests/proof tests/property tests/compat
 
 bench: setup
 	$(BIN)/python tests/bench/push.py

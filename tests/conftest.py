@@ -24,9 +24,16 @@ settings.register_profile(
 settings.register_profile("long", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--long` tries everything: all system calls to die at, all queues of the corpus, sixty packages, thousands of inputs."""
+    parser.addoption("--long", action="store_true", help="try everything that CI tries a part of")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Laws are tried on few inputs, always the same, unless `--hypothesis-profile=long` asks for many."""
-    settings.load_profile(config.getoption("--hypothesis-profile") or "short")
+    """Laws are tried on few inputs, always the same, unless `--long` asks for many."""
+    settings.load_profile("long" if config.getoption("--long") else "short")
+    if config.getoption("--long"):
+        os.environ["PQ_COMPAT_ALL"] = "1"
 
 
 PROJECT = Path(__file__).parent.parent

@@ -13,9 +13,10 @@ from pq.engine.workspace import Workspace
 from pq.errors import NotClean, NothingToDo, PqError
 from pq.repo import operations, stops
 from pq.repo.checkout import branch_of
+from pq.repo.journal import RefChange
 from pq.repo.operations import OPERATIONS, UNDONE, Logged, Operation, State
 from pq.repo.stops import STOPPED, Stop
-from pq.repo.transaction import Move, RefChange
+from pq.repo.transaction import Move
 
 
 def do(workspace: Workspace, before: State, after: State) -> None:

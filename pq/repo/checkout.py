@@ -23,12 +23,12 @@ from pygit2.enums import FileStatus, RepositoryOpenFlag, RepositoryState
 
 from pq.core import paths
 from pq.errors import NotClean, PqError
-from pq.repo import commits
+from pq.repo import commits, journal
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
 from pq.repo.git import environment, repository_around, run
 from pq.repo.objects import GitTree, Objects
-from pq.repo.transaction import JOURNAL, Mover
+from pq.repo.transaction import Mover
 from pq.repo.worktree import Worktree
 
 _QUEUE = "pq.queue"
@@ -353,11 +353,15 @@ def is_interrupted(root: Path) -> bool:
     folder = root / ".git"
     with contextlib.suppress(OSError):
         folder = root / folder.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()
-    return (folder / "pq" / JOURNAL).exists()
+    return (folder / "pq" / journal.NAME).exists()
 
 
 def open_checkout(root: Path, *, queue: Path) -> Checkout:
-    """Open the worktree at `root` of the queue in `queue`. Raises PqError where there is none."""
+    """Open the worktree at `root` of the queue in `queue`. Raises PqError where there is none.
+
+    What libgit2 writes from then on, objects, refs and index, is on the disk before a name leads to it, as with git's own refs.
+    """
+    pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003 - it takes no name
     try:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
     except pygit2.GitError as error:

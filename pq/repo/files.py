@@ -50,8 +50,11 @@ def new_token() -> str:
     return secrets.token_hex(6)
 
 
-def put(place: str, file: File, token: str, *, permissions: int | None = None) -> None:
-    """Put a file in its place by one rename, with the permissions or the usual ones. An empty folder in its place goes."""
+def put(place: str, file: File, token: str, *, permissions: int | None = None, synced: bool = False) -> None:
+    """Put a file in its place by one rename, with the permissions or the usual ones. An empty folder in its place goes.
+
+    `synced`: the name holds the old bytes or the new ones after a loss of power, too.
+    """
     os.makedirs(os.path.dirname(place), exist_ok=True)
     if os.path.isdir(place) and not os.path.islink(place):
         for folder, _, _ in os.walk(place, topdown=False):
@@ -64,9 +67,14 @@ def put(place: str, file: File, token: str, *, permissions: int | None = None) -
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             with open(os.open(temporary, flags, 0o777 if file.mode == EXECUTABLE else 0o666), "wb") as written:
                 written.write(file.content)
+                if synced:
+                    written.flush()
+                    os.fsync(written.fileno())
             if permissions is not None:
                 os.chmod(temporary, permissions)
         os.replace(temporary, place)
+        if synced:
+            sync_folder(os.path.dirname(place))
     except BaseException as error:
         with contextlib.suppress(OSError):
             drop_temporary(place, token)
@@ -138,7 +146,14 @@ def write_synced(place: Path, content: bytes) -> None:
         raise
 
 
-def sync_folder(folder: Path) -> None:
+def sync(place: Path) -> None:
+    """Make a file that somebody else wrote durable, and its name."""
+    with open(place, "rb") as file:
+        os.fsync(file.fileno())
+    sync_folder(place.parent)
+
+
+def sync_folder(folder: str | Path) -> None:
     """Make the names in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:

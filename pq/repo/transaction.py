@@ -1,41 +1,31 @@
 """All or nothing: the lock, the journal, and the one way in which an operation changes checkout, queue and refs.
 
 Order: journal, files of the checkout, index, files of the queue, refs and HEAD, journal away. The last ref is the commit point: every move
-sets one of pq's own there. Killed before it, the next command takes all back; killed behind it, all is done already. The journal (`pq/journal.json` in the git folder) is::
-
-    {"operation": <commit id>, "reverse": <whether it is taken back>, "token": <in the names of temporary files>,
-     "refs": [[<name>, <id or null>, <id or null>], …], "head": [<branch>, <branch>], "index": {<path>: [<mode>, <id>] or null or [<such for base, ours, theirs>]}}
-
-with the refs in their order, as they were and are to be; the first is the branch; and the branch that HEAD is on. `index` has the entries as they were. It is complete
-or absent: it is synced before a file is touched, and an unreadable one means that none was. Its time is set anew before index and
-branch are written: a lock file of git's that was born right behind that time is the dead command's own.
+sets one of pq's own there. Killed before it, the next command takes all back; killed behind it, all is done already.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pygit2
 
 from pq.core.patch import REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
-from pq.repo import commits, files, operations
+from pq.repo import commits, files, journal, operations
+from pq.repo.journal import Journal, RefChange
 from pq.repo.objects import FOLDER, Objects
 from pq.repo.operations import State
-from pq.repo.worktree import Changes, Entry, Unmerged, Worktree
+from pq.repo.worktree import Changes, Entry, Worktree
 
-JOURNAL = "journal.json"
 _MOVING = "refs/pq/moving"
-_ID_BYTES = 20
 _PACKING = 0.5
 """Seconds in which git is done with packing refs."""
 _OWN_LOCK = 2.0
@@ -52,15 +42,6 @@ class Recovery:
     back: bool
     left: tuple[str, ...] = ()
     moved: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RefChange:
-    """A ref as it is and as it is to be; None: there is none."""
-
-    name: str
-    old: str | None
-    new: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +107,9 @@ class Mover:
         self._require_unmoved(move)
         switch = self.require_clear(move.before, move.after)
         self._set(RefChange(_MOVING, None, move.logged))  # so that no gc takes it away
-        refs = [[ref.name, ref.old, ref.new] for ref in move.refs]
         token = files.new_token()
-        entries = {path: _plain(entry) for path, entry in self.worktree.entries(switch.index).items()}
-        self._write_journal(
-            {
-                "operation": move.logged,
-                "reverse": move.reverse,
-                "refs": refs,
-                "head": move.branches,
-                "token": token,
-                "index": entries,
-            }
-        )
+        entries = self.worktree.entries(switch.index)
+        journal.write(self._journal, Journal(move.logged, move.reverse, move.refs, move.branches, token, entries))
         try:
             self.worktree.switch_files(switch.files, token)
             os.utime(self._journal)
@@ -190,64 +161,56 @@ class Mover:
         if not self._journal.exists():
             self._set(RefChange(_MOVING, None, None))
             return None
-        if (journal := self._read_journal()) is not None:
-            self._drop_own_locks(journal)
+        if (found := journal.read(self._journal)) is not None:
+            self._drop_own_locks(found)
         return self._settle()
 
     def _settle(self) -> Recovery:
         """Bring everything to one side of the commit point. A journal that can't be read was never complete: nothing was changed yet."""
-        journal = self._read_journal()
-        if journal is None:
+        found = journal.read(self._journal)
+        if found is not None and (head := self._target(found.head[0])) is not None:
+            self.worktree.mend_index(commits.read(self.objects, head).tree)
+        if found is None:
             recovery = Recovery(back=True)
-        elif self._target(journal.refs[-1].name) == journal.refs[-1].new:
+        elif self._target(found.refs[-1].name) == found.refs[-1].new:
+            with contextlib.suppress(PqError):  # what can't be read any more is nothing to mend by
+                self.worktree.mend_files(self._switch(*self._states(found)).files, found.token)
             recovery = Recovery(back=False)
-        elif (
-            self._target(journal.refs[0].name) not in (journal.refs[0].old, journal.refs[0].new) or self._head not in journal.head
-        ):
+        elif self._target(found.refs[0].name) not in (found.refs[0].old, found.refs[0].new) or self._head not in found.head:
             recovery = Recovery(back=False, moved=True)
         else:
-            recovery = Recovery(back=True, left=self._take_back(journal))
+            recovery = Recovery(back=True, left=self._take_back(found))
         self._forget()
         return recovery
 
-    def _take_back(self, journal: _Journal) -> tuple[str, ...]:
+    def _take_back(self, found: Journal) -> tuple[str, ...]:
         """Undo what a move did so far; what somebody else touched meanwhile is left, and named."""
         try:
-            states = operations.read(self.objects, journal.operation).operation
-            switch = self._switch(*((states.after, states.before) if journal.reverse else (states.before, states.after)))
+            switch = self._switch(*self._states(found))
         except PqError as error:
             self._forget()
             raise PqError(
                 f"an interrupted command can't be taken back: {error.fact}",
                 hint=f"git -C {self.worktree.root} status shows what it left; commands work again",
             ) from None
-        for ref in reversed(journal.refs):
+        for ref in reversed(found.refs):
             if self._target(ref.name) == ref.new:
                 self._set(RefChange(ref.name, ref.new, ref.old))
-        self._set_head(journal.head[0])
-        left = list(self.worktree.switch_back(switch.files, journal.index, journal.token))
+        self._set_head(found.head[0])
+        left = list(self.worktree.switch_back(switch.files, found.index, found.token))
         for path, (old, new) in switch.queue.items():
-            files.drop_temporary(files.at(self.queue, path), journal.token)
+            files.drop_temporary(files.at(self.queue, path), found.token)
             now = self._queue_file(path)
             if now == new != old:
-                self._put_queue(path, old, journal.token)
+                self._put_queue(path, old, found.token)
             elif now != old:
                 left.append(path)
         return tuple(left)
 
-    def _read_journal(self) -> _Journal | None:
-        """The journal; None where it is not complete."""
-        try:
-            said = json.loads(self._journal.read_bytes())
-            refs = tuple(RefChange(*ref) for ref in said["refs"])
-            index = {str(path): _read_entry(entry) for path, entry in said["index"].items()}
-            old, new = said.get("head") or [refs[0].name] * 2  # an older pq went from no branch to another
-            journal = _Journal(said["operation"], said["reverse"], refs, (str(old), str(new)), str(said["token"]), index)
-            ids = [journal.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
-            complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            return None
-        return journal if complete else None
+    def _states(self, found: Journal) -> tuple[State, State]:
+        """From where to where the move went."""
+        made = operations.read(self.objects, found.operation).operation
+        return (made.after, made.before) if found.reverse else (made.before, made.after)
 
     def _forget(self) -> None:
         """Take the journal away, and the ref that kept what it names."""
@@ -341,7 +304,7 @@ class Mover:
         else:
             place = files.at(self.queue, path)
             mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else None
-            files.put(place, File(REGULAR, content), token, permissions=mode)
+            files.put(place, File(REGULAR, content), token, permissions=mode, synced=True)
 
     def _drop_dead_locks(self) -> None:
         """Only pq writes refs below refs/pq, and only with its lock; git locks them for moments when it packs refs."""
@@ -351,10 +314,10 @@ class Mover:
                 time.sleep(0.01)
             lock.unlink(missing_ok=True)
 
-    def _drop_own_locks(self, journal: _Journal) -> None:
+    def _drop_own_locks(self, found: Journal) -> None:
         began = self._journal.stat().st_mtime
         own = Path(self.objects.repository.path)
-        branches = {self._shared_folder / f"{branch}.lock" for branch in (journal.refs[0].name, *journal.head)}
+        branches = {self._shared_folder / f"{branch}.lock" for branch in (found.refs[0].name, *found.head)}
         for lock in (own / "index.lock", own / "HEAD.lock", *branches):
             if lock.exists() and began <= lock.stat().st_mtime <= began + _OWN_LOCK:
                 lock.unlink()
@@ -368,29 +331,4 @@ class Mover:
 
     @property
     def _journal(self) -> Path:
-        return self.folder / JOURNAL
-
-    def _write_journal(self, content: Mapping[str, object]) -> None:
-        files.write_synced(self._journal, json.dumps(content).encode())
-
-
-@dataclass(frozen=True, slots=True)
-class _Journal:
-    """What the journal says."""
-
-    operation: str
-    reverse: bool
-    refs: tuple[RefChange, ...]
-    head: tuple[str, str]
-    token: str
-    index: Mapping[str, Entry]
-
-
-def _plain(entry: Entry) -> object:
-    return (entry.base, entry.ours, entry.theirs) if isinstance(entry, Unmerged) else entry
-
-
-def _read_entry(said: Any) -> Entry:
-    if said is None or len(said) == len(("mode", "id")):
-        return None if said is None else (int(said[0]), str(said[1]))
-    return Unmerged(*(None if side is None else (int(side[0]), str(side[1])) for side in said))
+        return self.folder / journal.NAME

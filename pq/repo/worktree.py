@@ -119,10 +119,31 @@ class Worktree:
                     index.remove(path)
             index.write()
             self._note_times(index)
+            files.sync(self._index_file)
         except pygit2.GitError as error:
             raise PqError(
                 f"git's index can't be written: {error}", hint="is the disk full, or git at work in the checkout?"
             ) from None
+
+    def mend_files(self, changes: Changes, token: str) -> None:
+        """Write anew what a switch has put there and the power has cut."""
+        links = self._links(changes)
+        torn = [path for path, (_, new) in changes.items() if self.node(path) != new and self._is_torn(path, new, links)]
+        self.switch_files({path: (self.node(path), changes[path][1]) for path in torn}, token)
+
+    def mend_index(self, tree: str) -> None:
+        """Make an index that can't be read, since the power went while it was written, that of a tree."""
+        try:
+            self._index()
+        except pygit2.GitError:
+            self._index_file.unlink()
+            index = self._index()
+            index.read_tree(pygit2.Oid(hex=tree))
+            index.write()
+
+    @property
+    def _index_file(self) -> Path:
+        return Path(self.objects.repository.path, "index")
 
     def switch_back(self, changes: Changes, indexed: Mapping[str, Entry], token: str) -> tuple[str, ...]:
         """Undo a switch of files and index that was interrupted; the paths that are neither old nor new, which are left alone."""
@@ -134,13 +155,20 @@ class Worktree:
             if links.isdisjoint(above(path)):
                 files.drop_temporary(files.at(self.root, path), token)
             now = self._there(path, links)
-            if now in (old, new) and foreign.isdisjoint(above(path)):
+            if (now in (old, new) or self._is_torn(path, new, links)) and foreign.isdisjoint(above(path)):
                 back[path] = (now, old)
             else:
                 strange.append(path)
         self.switch_files({path: (now, old) for path, (now, old) in back.items() if now != old}, token)
         self.switch_index({path: entry for path, entry in indexed.items() if path not in strange})
         return tuple(strange)
+
+    def _is_torn(self, path: str, new: Node | None, links: set[str]) -> bool:
+        """Whether a file holds the beginning of what was put there: the power went before the rest was on the disk."""
+        if new is None or not links.isdisjoint(above(path)):
+            return False
+        found = files.read(files.at(self.root, path))
+        return found is not None and found.mode == new[0] and self.objects.read(new[1]).startswith(found.content)
 
     def _note_times(self, index: pygit2.Index) -> None:
         """Write the files' times into the index, so that git need not read them again; of files with edits it has to.

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import World
 from tests.editing.conftest import change, content, set_back
-from tests.repo.dying import deaths
+from tests.proof.stopper import deaths
 
 WORDS: dict[str, tuple[str, ...]] = {
     "refresh": ("refresh", "a"),

@@ -14,7 +14,7 @@ from pq.core.lines import blob_id
 from tests.conftest import World, git
 from tests.editing.conftest import change, content, listed, patch, set_back, settle
 from tests.laws import stands_at
-from tests.repo.dying import deaths
+from tests.proof.stopper import deaths
 
 MARKED = """\
 line 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NUMBERS, World, snapshot
-from tests.repo.dying import deaths
+from tests.proof.stopper import deaths
 
 PATCH = (
     b"--- a/numbers.txt\n+++ b/numbers.txt\n@@ -4,3 +4,3 @@\n line 4\n-line 5\n+line five\n line 6\n"

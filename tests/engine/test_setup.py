@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import MODULE, NUMBERS, World, git
 from tests.laws import nothing_changed, stands_at
-from tests.repo.dying import deaths
+from tests.proof.stopper import deaths
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import World, git
 from tests.editing.conftest import content, patch, set_back, settle
 from tests.laws import nothing_changed, stands_at
+from tests.proof.stopper import deaths
 from tests.rebase.conftest import make, outcomes
-from tests.repo.dying import deaths
 
 MARKED = """\
 line 9

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NUMBERS, World, git
-from tests.repo.dying import deaths
+from tests.proof.stopper import deaths
 
 HOOK = "#!/bin/sh\nexit 0\n"
 SIGNALS = [signal.SIGKILL, signal.SIGINT]

@@ -40,6 +40,7 @@ def test_a_file_of_pq_that_is_broken_costs_nothing(stacked: World, monkeypatch: 
 def test_a_journal_of_commits_that_are_not_there_is_said_and_put_away(stacked: World) -> None:
     head = git(stacked.checkout, "rev-parse", "HEAD").strip()
     journal = {"operation": "2" * 40, "reverse": False, "token": "x", "index": {}, "refs": [["refs/heads/pq/v1", head, "1" * 40]]}
+    journal["head"] = ["refs/heads/pq/v1"] * 2
     (stacked.checkout / ".git" / "pq" / "journal.json").write_text(json.dumps(journal))
 
     said = stacked.pq("push", "-a")
@@ -85,7 +86,9 @@ def _journal_of_the_last_push(world: World) -> str:
     """What the push had written before it began to change files."""
     new, old, operation = git(world.checkout, "rev-parse", "HEAD", "refs/pq/releases/v1", "refs/pq/operations/v1").split()
     refs = [["refs/heads/pq/v1", old, new], ["refs/pq/undone/v1", None, None], ["refs/pq/operations/v1", None, operation]]
-    return json.dumps({"operation": operation, "reverse": False, "refs": refs, "token": "ab12", "index": _entries(world, old)})
+    head = ["refs/heads/pq/v1"] * 2
+    said = {"operation": operation, "reverse": False, "refs": refs, "head": head, "token": "ab12", "index": _entries(world, old)}
+    return json.dumps(said)
 
 
 @pytest.mark.parametrize("command", ["status", "top", "push", "pop", "setup", "applied", "check", "verify"])
