@@ -21,6 +21,8 @@ class Tally:
 
 
 _TALLY = pytest.StashKey[Tally]()
+PATCHES = {"a": 5, "b": 15, "c": 25}
+"""The patches of the worlds here, and the line that each of them changes."""
 STATES = ("old", "new", "else")
 
 

@@ -16,7 +16,7 @@ import pytest
 from pq.cli import main
 from tests.conftest import Result, World, git, snapshot
 from tests.editing.conftest import change, content, patched, set_back, settle
-from tests.proof.conftest import Tally
+from tests.proof.conftest import PATCHES, Tally
 from tests.proof.stopper import Run, stopped
 from tests.rebase.conftest import CODE, LINES, with_line
 
@@ -178,7 +178,7 @@ def scene_world(tmp_path: Path) -> World:
     for name in ("name", "email"):
         git(world.checkout, "config", f"user.{name}", "ada@example.org")
     assert world.pq("fetch", "--all-since", "v1").code == 0
-    return patched(world, a=5, b=15, c=25)
+    return patched(world, **PATCHES)
 
 
 def _command(world: World, scene: Scene) -> Callable[[], int]:
