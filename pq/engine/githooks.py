@@ -18,7 +18,7 @@ from pq.engine.rewrite import Plan, carry_out
 from pq.engine.stop import Halt
 from pq.engine.workspace import Workspace, open_workspace
 from pq.errors import NotChecked, NotClean, PqError
-from pq.repo import checkout
+from pq.repo import checkout, under_way
 from pq.repo.commits import Commit
 from pq.repo.index import open_index
 
@@ -73,7 +73,7 @@ def _before_commit(workspace: Workspace, call: Call, tell: Tell) -> Ending:
     """Ask the gate about what an index (None: the checkout's own) has beyond HEAD. Raises NotClean where a commit would be in the way."""
     if checkout.is_interrupted(workspace.queue.checkout):  # git has the index locked, so that it can't be settled here
         raise NotClean("an interrupted command of pq's is to be settled first", hint="pq status settles it; then commit")
-    if call.name == "pre-merge-commit" or workspace.checkout.is_merging:
+    if call.name == "pre-merge-commit" or under_way.is_merging(workspace.checkout.repository):
         raise NotClean(
             "a merge is no patch", hint="git merge --abort; pq import REV..REV makes patches of another branch's commits"
         )
@@ -92,15 +92,15 @@ def _before_commit(workspace: Workspace, call: Call, tell: Tell) -> Ending:
 
 def _after_commit(workspace: Workspace, call: Call, tell: Tell) -> None:
     """Make commits and patch files one, where a hook of git's says that there are new commits."""
-    under_way = workspace.checkout.under_way
+    several = under_way.several_commits(workspace.checkout.repository)
     if call.name == "post-rewrite":
         if call.argument != "rebase":  # of an amended commit, post-commit has taken care
             return
     elif call.name == "post-applypatch":
-        if not workspace.checkout.is_last_mail:
+        if not under_way.is_last_mail(workspace.checkout.repository):
             return
-    elif under_way is not None:
-        tell(check_events.NotTakenIn(f"git {under_way} is under way", "when it is done, pq repair makes patches of its commits"))
+    elif several is not None:
+        tell(check_events.NotTakenIn(f"git {several} is under way", "when it is done, pq repair makes patches of its commits"))
         return
     try:
         with workspace.locked(tell):

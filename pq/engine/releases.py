@@ -141,6 +141,8 @@ def _from_git(opened: Checkout, queue: Queue, release: str, _: str, progress: Pr
     try:
         git.run(*words, cwd=opened.root)
     except PqError as error:
+        if "mismatched algorithms" in error.fact:
+            raise PqError(f"{source} has SHA-256 objects, which pq can't read", hint="name a repository with SHA-1") from None
         raise PqError(
             f"{release} can't be fetched from {source}: {error.fact}", hint="is [upstream] source right, and is there such a tag?"
         ) from None

@@ -19,11 +19,11 @@ from functools import cached_property
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import FileStatus, RepositoryOpenFlag, RepositoryState
+from pygit2.enums import FileStatus, RepositoryOpenFlag
 
 from pq.core import paths
 from pq.errors import NotClean, PqError
-from pq.repo import commits, journal
+from pq.repo import commits, journal, under_way
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
 from pq.repo.git import environment, repository_around, run
@@ -36,20 +36,6 @@ _RELEASES = "refs/pq/releases/"
 _KNOWN = "refs/pq/known/"
 _BRANCHES = "refs/heads/pq/"
 _OTHER_PIN = "without patches on it, pq setup moves it; else put the old pq-pin line back, pq pop -a, and then change it"
-_UNDER_WAY = {
-    RepositoryState.REBASE: "rebase",
-    RepositoryState.REBASE_INTERACTIVE: "rebase",
-    RepositoryState.REBASE_MERGE: "rebase",
-    RepositoryState.BISECT: "bisect",
-    RepositoryState.APPLY_MAILBOX: "am",
-    RepositoryState.APPLY_MAILBOX_OR_REBASE: "am",
-    RepositoryState.CHERRYPICK: "cherry-pick",
-    RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
-    RepositoryState.REVERT: "revert",
-    RepositoryState.REVERT_SEQUENCE: "revert",
-    RepositoryState.MERGE: "merge",
-}
-_OF_ONE_COMMIT = (RepositoryState.CHERRYPICK, RepositoryState.REVERT, RepositoryState.MERGE)
 _ATTRIBUTES = "* -text -filter -ident !working-tree-encoding\n"
 
 
@@ -95,11 +81,7 @@ class Checkout:
     def head(self, series: str) -> str:
         """The commit that the branch of a series is at. Raises NotClean where HEAD is not on that branch, or git is in the midst of a command."""
         branch = branch_of(series)
-        if (command := _UNDER_WAY.get(self.repository.state())) and (command != "bisect" or self.repository.head_is_detached):
-            way_out = "reset" if command == "bisect" else "--continue, or --abort"
-            raise NotClean(
-                f"git {command} is under way in the checkout", hint=f"git -C {self.root} {command} {way_out}; then pq status"
-            )
+        under_way.require_none(self.repository)
         if self.repository.head_is_detached:
             raise NotClean("HEAD of the checkout is detached", hint=f"git -C {self.root} switch pq/{series}")
         head = self.repository.lookup_reference("HEAD").target
@@ -178,24 +160,6 @@ class Checkout:
         """
         named = {} if index is None else {"GIT_INDEX_FILE": str(index)}
         return run("write-tree", cwd=self.root, **named).strip()
-
-    @property
-    def under_way(self) -> str | None:
-        """What git is in the midst of that makes several commits, and checks that nobody else moves the branch meanwhile."""
-        state = self.repository.state()
-        return None if state in _OF_ONE_COMMIT else _UNDER_WAY.get(state)
-
-    @property
-    def is_merging(self) -> bool:
-        """Whether git is about to commit a merge."""
-        return self.repository.state() == RepositoryState.MERGE
-
-    @property
-    def is_last_mail(self) -> bool:
-        """Whether git am has just applied the last of its mails, to the branch itself."""
-        folder = Path(self.repository.path) / "rebase-apply"
-        said = [(folder / name).read_text(encoding="ascii").strip() for name in ("next", "last") if (folder / name).exists()]
-        return len(said) == 2 and said[0] == said[1] and (folder / "applying").exists()
 
     def unrefreshed(self) -> tuple[str, ...]:
         """The tracked files that are not what the top commit says."""
@@ -365,6 +329,10 @@ def open_checkout(root: Path, *, queue: Path) -> Checkout:
     try:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
     except pygit2.GitError as error:
+        if "object format" in str(error):
+            raise PqError(
+                f"The checkout at {root} has SHA-256 objects, which pq can't read", hint="clone it with SHA-1, git's default"
+            ) from None
         if (root / ".git").exists():
             raise PqError(
                 f"The checkout at {root} can't be opened: {error}", hint=f"git -C {root} status says what to do"

@@ -247,4 +247,4 @@ def test_a_repository_of_sha256_is_refused(tmp_path: Path) -> None:
     opened = world.process("setup")
 
     for said in (fetched, opened):
-        assert (said.code, "SHA-256" in said.err or "sha256" in said.err, "hint: " in said.err) == (1, True, True), said
+        assert (said.code, "has SHA-256 objects, which pq can't read\nhint: " in said.err) == (1, True), said
