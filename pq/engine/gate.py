@@ -161,7 +161,7 @@ class Gate:
 
     @cached_property
     def _verdicts(self) -> dict[str, dict[str, bool]]:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             stored = json.loads(self._file.read_bytes())
             if isinstance(stored, dict):
                 return {
@@ -247,7 +247,7 @@ def _rejection(candidates: Sequence[Candidate], said: Sequence[str], code: int) 
         if word == "reject" and patch in reasons:
             reasons[patch].append(reason)
         elif word == "finding" and patch in findings:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 found = json.loads(reason)
                 findings[patch] += [{**found, "patch": patch}] if isinstance(found, dict) else []
     for patch, lines in reasons.items():

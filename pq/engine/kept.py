@@ -305,7 +305,7 @@ def _read_record(place: Path) -> _Record | None:
             folders=tuple(map(str, said["folders"])),
             files={str(path): (_read_known(file["before"]), _read_known(file["after"])) for path, file in said["files"].items()},
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     named = (*record.files, *record.folders)
     return None if any(map(paths.fault, named)) or not record.token.isalnum() else record

@@ -162,7 +162,7 @@ def _digest(workspace: Workspace, name: str, python: Interpreter | None) -> str:
 
 
 def _known(workspace: Workspace) -> list[str]:
-    with contextlib.suppress(PqError, OSError, ValueError):
+    with contextlib.suppress(PqError, OSError, ValueError, RecursionError):
         said = json.loads((workspace.checkout.folder / "staged.json").read_bytes())
         return [str(each) for each in said] if isinstance(said, list) else []
     return []

@@ -134,7 +134,7 @@ def take_back(queue: Queue) -> None:
 
 
 def _stored(queue: Queue) -> Mapping[str, bytes] | None:
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         said = json.loads(_place(queue).read_bytes())
         return {str(name): base64.b64decode(content) for name, content in said["parts"].items()}
     return None

@@ -26,7 +26,7 @@ from pq.errors import NotClean, PqError
 from pq.repo import commits, journal, under_way
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
-from pq.repo.git import environment, repository_around, run
+from pq.repo.git import environment, repository_around, run, target
 from pq.repo.objects import GitTree, Objects
 from pq.repo.transaction import Mover
 from pq.repo.worktree import Worktree
@@ -84,13 +84,15 @@ class Checkout:
         under_way.require_none(self.repository)
         if self.repository.head_is_detached:
             raise NotClean("HEAD of the checkout is detached", hint=f"git -C {self.root} switch pq/{series}")
-        head = self.repository.lookup_reference("HEAD").target
+        head = target(self.repository, "HEAD")
         if head != branch:
             name = str(head).removeprefix("refs/heads/")
             raise NotClean(f"The checkout is on branch {name}, not on pq/{series}", hint=f"git -C {self.root} switch pq/{series}")
         if branch not in self.repository.references:
             raise NotClean(f"Branch pq/{series} has no commit", hint="pq setup makes it")
-        return str(self.repository.references[branch].target)
+        found = target(self.repository, branch)
+        assert found is not None
+        return found
 
     def stack(self, head: str, pin: str) -> tuple[PatchCommit, ...]:
         """The applied patches, bottom first: the commits from the pin to `head`.
@@ -247,12 +249,12 @@ class Checkout:
 
     def is_on(self, series: str) -> bool:
         """Whether HEAD is on the branch of a series."""
-        return self.repository.lookup_reference("HEAD").target == branch_of(series)
+        return target(self.repository, "HEAD") == branch_of(series)
 
     @property
     def series_on(self) -> str | None:
         """The series whose branch HEAD is on."""
-        name = str(self.repository.lookup_reference("HEAD").target)
+        name = target(self.repository, "HEAD") or ""
         return name.removeprefix(_BRANCHES) if name.startswith(_BRANCHES) else None
 
     def start_branch(self, series: str, commit: str) -> None:
@@ -303,8 +305,7 @@ class Checkout:
 
     def ref(self, name: str) -> str | None:
         """The commit that a ref holds, if there is one."""
-        reference = self.repository.references.get(name)
-        return None if reference is None else str(reference.resolve().target)
+        return target(self.repository, name)
 
 
 def branch_of(series: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pq.core import paths
 from pq.core.series import Entry
+from pq.repo.git import readable
 from pq.repo.objects import Objects
 
 if TYPE_CHECKING:
@@ -70,7 +71,12 @@ def identity(content: bytes, entry: Entry) -> str:
 
 
 def read(objects: Objects, oid: str) -> Commit:
-    """Read a commit."""
+    """Read a commit. Raises PqError for another object."""
+    with readable(f"commit {oid[:12]}"):
+        return _read(objects, oid)
+
+
+def _read(objects: Objects, oid: str) -> Commit:
     head, _, message = objects.read(oid).partition(b"\n\n")
     fields = [line.split(b" ", 1) for line in head.split(b"\n") if b" " in line]
     author = next(value for key, value in fields if key == b"author")

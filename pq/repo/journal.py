@@ -67,7 +67,7 @@ def read(place: Path) -> Journal | None:
         found = Journal(said["operation"], said["reverse"], refs, (str(old), str(new)), str(said["token"]), index)
         ids = [found.operation, *(oid for ref in refs for oid in (ref.old, ref.new) if oid is not None)]
         complete = all(len(bytes.fromhex(oid)) == _ID_BYTES for oid in ids) and refs[0].name.startswith("refs/heads/")
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
     return found if complete else None
 

@@ -43,7 +43,7 @@ class Objects:
             return self._pending[oid][1]
         try:
             return self.repository.odb.read(pygit2.Oid(hex=oid))[1]
-        except KeyError:
+        except (KeyError, ValueError):
             raise PqError(f"object {oid} is missing in {self.repository.path}", hint="git fsck says what else is") from None
 
     def find_blob(self, prefix: str) -> bytes | None:

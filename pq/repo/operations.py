@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pq.core import paths
 from pq.core.patch import REGULAR
 from pq.repo import commits
+from pq.repo.git import readable
 from pq.repo.objects import FOLDER, Node, Objects
 from pq.repo.worktree import Unmerged
 
@@ -84,7 +85,12 @@ def write(objects: Objects, operation: Operation, previous: str | None) -> str:
 
 
 def read(objects: Objects, oid: str) -> Logged:
-    """Read an operation."""
+    """Read an operation. Raises PqError for a commit that is none."""
+    with readable(f"operation {oid[:12]}"):
+        return _read(objects, oid)
+
+
+def _read(objects: Objects, oid: str) -> Logged:
     commit = commits.read(objects, oid)
     title, _, last = commit.message.rpartition(b"\n\n")
     said = {key.decode(): paths.text(value) for key, value in _TRAILER.findall(last)}

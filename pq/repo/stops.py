@@ -16,9 +16,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pq.core.patch import REGULAR
 from pq.repo import commits
+from pq.repo.git import readable
 from pq.repo.objects import FOLDER, Node, Objects
 from pq.repo.operations import State
 
@@ -94,7 +96,11 @@ def write(objects: Objects, stop: Stop) -> str:
 
 def read(objects: Objects, oid: str) -> Stop:
     """Read a stop."""
-    said = json.loads(objects.read(objects.tree(commits.read(objects, oid).tree)["stop.json"][1]))
+    with readable(f"what is kept of the command that waits at a conflict ({oid[:12]})"):
+        return _read(json.loads(objects.read(objects.tree(commits.read(objects, oid).tree)["stop.json"][1])))
+
+
+def _read(said: Mapping[str, Any]) -> Stop:
     return Stop(
         Call(said["title"], said["command"], said["arguments"]),
         {(before, tree, ground): settled for before, tree, ground, settled in said["settled"]},

@@ -20,6 +20,7 @@ from pq.core.patch import REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
 from pq.repo import commits, files, journal, operations
+from pq.repo.git import target
 from pq.repo.journal import Journal, RefChange
 from pq.repo.objects import FOLDER, Objects
 from pq.repo.operations import State
@@ -231,13 +232,12 @@ class Mover:
             references[ref.name].set_target(pygit2.Oid(hex=ref.new), "pq: move")  # only if it is still what was read here
 
     def _target(self, name: str) -> str | None:
-        reference = self.objects.repository.references.get(name)
-        return None if reference is None else str(reference.target)
+        return target(self.objects.repository, name)
 
     @property
     def _head(self) -> str:
         """The branch that HEAD is on, or the commit where it is on none."""
-        return str(self.objects.repository.references["HEAD"].target)
+        return target(self.objects.repository, "HEAD") or ""
 
     def _set_head(self, branch: str) -> None:
         if self._head != branch:
