@@ -33,6 +33,7 @@ bench: setup
 	$(BIN)/python -m tests.bench.check
 	$(BIN)/python -m tests.bench.rebase
 	$(BIN)/python -m tests.bench.commit
+	$(BIN)/python -m tests.bench.big 0.3
 
 setup: $(VENV)/complete
 	$(BIN)/pq setup --trust
