@@ -236,7 +236,10 @@ class _Call:
         if not said and folder is not None:
             return self._opened(handle)
         above, name = os.path.split(os.path.join(base, said))
-        return os.path.join(os.path.realpath(above), name)
+        try:
+            return os.path.join(os.path.realpath(above), name)
+        except OSError:  # it has died meanwhile
+            return None
 
     def _opened(self, handle: int) -> str | None:
         try:
