@@ -39,7 +39,7 @@ def test_killed_anywhere_it_is_the_old_state_or_the_new(edited: World, words: tu
     shutil.copytree(edited.queue, kept, symlinks=True)
     ends = set()
 
-    for point in deaths(words, edited.queue, number, step=3):
+    for point in deaths(words, edited.queue, number, step=10):
         edited.pq("status")
         now = content(edited)
         ends.add(str(now))
@@ -58,7 +58,7 @@ def test_an_interrupted_command_can_be_undone(edited: World) -> None:
     shutil.copytree(edited.queue, kept, symlinks=True)
     undone = 0
 
-    for point in deaths(("refresh", "a"), edited.queue, signal.SIGKILL, step=3):
+    for point in deaths(("refresh", "a"), edited.queue, signal.SIGKILL, step=7):
         if edited.pq("log", "-n", "1").out.endswith("pq refresh a\n"):
             assert edited.pq("undo").code == 0, point
             undone += 1

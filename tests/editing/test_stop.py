@@ -549,7 +549,7 @@ def test_killed_anywhere_it_can_be_gone_on_with(four: World, command: str, kind:
     wanted, points = content(four), 0
     set_back(kept, four.queue)
 
-    for point in deaths(words, four.queue, signal.SIGKILL, step=6):
+    for point in deaths(words, four.queue, signal.SIGKILL, step=10):
         points += 1
         assert four.pq("status").code == 0
         if content(four) != wanted:
@@ -568,7 +568,7 @@ def test_killed_behind_the_conflict_and_rejected_then_it_waits_again(four: World
     kept = four.root / "kept"
     shutil.copytree(four.queue, kept, symlinks=True)
     reached = False
-    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=3):
+    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=7):
         said = four.pq("status").out
         if "it is settled: pq continue goes on" in said:
             reached = True
@@ -781,7 +781,7 @@ def test_a_commit_behind_the_conflict_is_said(four: World) -> None:
     settle(four, "d alone\n")
     kept = four.root / "kept"
     shutil.copytree(four.queue, kept, symlinks=True)
-    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=3):
+    for _ in deaths(("continue",), four.queue, signal.SIGKILL, step=7):
         if "it is settled: pq continue goes on" in four.pq("status").out:
             break
         set_back(kept, four.queue)

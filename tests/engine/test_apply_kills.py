@@ -48,7 +48,7 @@ def test_kill_apply_anywhere_and_it_is_whole(site: Path, words: tuple[str, ...],
     before = snapshot(site)
     seen = set()
 
-    for point in deaths(words, site, number):
+    for point in deaths(words, site, number, step=2):
         code = world.pq("apply", "--check", *words[1:], cwd=site).code
         said = world.pq(*words, cwd=site)
 

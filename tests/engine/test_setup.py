@@ -93,7 +93,7 @@ def test_kill_init_anywhere_and_it_is_done_again(fresh: World) -> None:
     """Law 5. pq.toml makes a folder a queue, and comes last."""
     words = ("init", "--source", "../upstream", "--pin", "v1")
 
-    for _ in deaths(words, fresh.queue, signal.SIGKILL):
+    for _ in deaths(words, fresh.queue, signal.SIGKILL, step=5):
         assert fresh.pq(*words).code in (0, 2)
         assert fresh.series.read_bytes() == b"# pq-pin: v1\n"
         assert os.access(fresh.queue / "hooks" / "pre-apply", os.X_OK)
@@ -277,7 +277,7 @@ def test_kill_setup_anywhere_and_it_is_done_again(fresh: World, number: signal.S
     """Law 5. Every fourth point, since most lie in one folder that is thrown away."""
     _init(fresh)
 
-    for point in deaths(("setup",), fresh.queue, number, step=4):
+    for point in deaths(("setup",), fresh.queue, number, step=9):
         said = fresh.pq("setup")
         assert said.code == 0, (point, said)
         stands_at(fresh, None)

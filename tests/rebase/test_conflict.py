@@ -205,7 +205,7 @@ def test_killed_anywhere_it_goes_on_or_back(clashing: World, command: str) -> No
     shutil.copytree(clashing.queue, kept, symlinks=True)
     ends = set()
 
-    for _ in deaths(words, clashing.queue, signal.SIGKILL, step=7):
+    for _ in deaths(words, clashing.queue, signal.SIGKILL, step=14):
         if clashing.pq("status").out.count("Stopped at a conflict"):
             settle(clashing, "b ten\n")
             ended = clashing.pq("continue")
@@ -277,7 +277,7 @@ def test_left_out_after_a_settlement_that_was_killed(clashing: World) -> None:
     assert clashing.pq("rebase", "v2").code == 3
     settle(clashing, "b ten\n")
     states = []
-    for _ in deaths(("continue",), clashing.queue, signal.SIGKILL, step=20):
+    for _ in deaths(("continue",), clashing.queue, signal.SIGKILL, step=30):
         states.append(clashing.pq("status").out)
         if "it is settled" in states[-1]:
             break

@@ -84,7 +84,7 @@ def test_killed_anywhere_a_move_leaves_the_old_state_or_the_new(
     shutil.copytree(crowded.checkout, kept, symlinks=True)
     ends = set()
 
-    for point in deaths(words, crowded.queue, number):
+    for point in deaths(words, crowded.queue, number, step=5):
         looked = crowded.pq("status")
         top = crowded.pq("top").out
         assert crowded.files() == states[top], (point, looked)
