@@ -105,7 +105,7 @@ def test_a_commit_of_git_s_meanwhile_is_not_lost(three: World, commits: bool) ->
 def test_the_lock_of_a_dead_process_holds_nobody_up(three: World) -> None:
     """And that of a living one is said, with its number."""
     hook = three.queue / "hooks" / "pre-apply"
-    hook.write_text('#!/bin/sh\ntouch "$PQ_QUEUE/../started"\nsleep 20\n')
+    hook.write_text('#!/bin/sh\ntouch "$PQ_QUEUE/../started"\nsleep 5\n')
     assert three.pq("pop").code == 0
     pushing = _start([*PQ, "check"], three.queue)
     while not (three.root / "started").exists():
