@@ -50,40 +50,28 @@ def _big_patch(queue: Path, size: int) -> None:
     _add(queue, "big.patch", b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,%d @@\n" % count + line * count)
 
 
+_NAMES = b"--- a/f.txt\n+++ b/f.txt\n"
+
+
+def _hunk(at: int) -> bytes:
+    """A hunk that changes the line behind this one, which count from 0."""
+    return b"@@ -%d,3 +%d,3 @@\n line %d\n-line %d\n+text\n line %d\n" % (at + 1, at + 1, at, at + 1, at + 2)
+
+
 def _hunks(queue: Path, count: int) -> None:
     """So many hunks in one file, ten lines apart."""
-    parts = [b"--- a/f.txt\n+++ b/f.txt\n"]
-    for number in range(count):
-        at = number * 10
-        parts.append(b"@@ -%d,3 +%d,3 @@\n line %d\n-line %d\n+text %d\n line %d\n" % (at + 1, at + 1, at, at + 1, at, at + 2))
-    _add(queue, "hunks.patch", b"".join(parts))
+    _add(queue, "hunks.patch", _NAMES + b"".join(_hunk(number * 10) for number in range(count)))
 
 
 def _patches(queue: Path, count: int) -> None:
     """So many patches, each of its own line."""
     for number in range(count):
-        at = number * 10
-        text = b"--- a/f.txt\n+++ b/f.txt\n@@ -%d,3 +%d,3 @@\n line %d\n-line %d\n+text\n line %d\n" % (
-            at + 1,
-            at + 1,
-            at,
-            at + 1,
-            at + 2,
-        )
-        _add(queue, f"p{number}.patch", text)
+        _add(queue, f"p{number}.patch", _NAMES + _hunk(number * 10))
 
 
 def _one_line(queue: Path, lines: int) -> None:
     """One hunk in the middle of a file of so many lines."""
-    at = lines // 2
-    text = b"--- a/f.txt\n+++ b/f.txt\n@@ -%d,3 +%d,3 @@\n line %d\n-line %d\n+text\n line %d\n" % (
-        at + 1,
-        at + 1,
-        at,
-        at + 1,
-        at + 2,
-    )
-    _add(queue, "one.patch", text)
+    _add(queue, "one.patch", _NAMES + _hunk(lines // 2))
 
 
 def _files(queue: Path, count: int) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,31 +194,55 @@ def _command(world: World, scene: Scene) -> Callable[[], int]:
     return command
 
 
-def _points(calls: int, *, every: bool) -> Sequence[int]:
-    """All of them; or some, and each of the last ones, where refs are set."""
-    return sorted({*range(1, calls + 1, 1 if every else max(1, calls // 10)), *range(max(1, calls - 7), calls + 1)})
+@dataclass(frozen=True)
+class _Rehearsal:
+    """A command that was run whole once, and can be from the same world again: with the same times of files, so that it makes the same calls."""
+
+    world: World
+    command: Callable[[], int]
+    kept: Path
+    whole: Run
+
+    def stops(self, *, every: bool) -> Iterator[tuple[int, Run]]:
+        """Stop it before all of its calls; or before some, and each of the last ones, where refs are set."""
+        calls = self.whole.calls
+        few = {*range(1, calls + 1, max(1, calls // 10)), *range(max(1, calls - 7), calls + 1)}
+        for at in range(1, calls + 1) if every else sorted(few):
+            run = self.again(at)
+            if run.calls >= at:  # else an object of this moment's needed no folder of its own
+                assert run.code == -signal.SIGKILL, (at, run)
+                yield at, run
+
+    def ends(self) -> Iterator[tuple[int, Run]]:
+        """Let it come to its end."""
+        yield 0, self.again()
+
+    def again(self, at: int = 0) -> Run:
+        """From the beginning, to a call or to the end."""
+        set_back(self.kept, self.world.queue)
+        return stopped(self.command, self.world.queue, at=at)
+
+
+def _rehearsed(world: World, command: Callable[[], int], codes: Sequence[int] = (0,)) -> _Rehearsal:
+    kept = world.root / "kept"
+    shutil.copytree(world.queue, kept, symlinks=True)
+    set_back(kept, world.queue)
+    whole = stopped(command, world.queue)
+    assert whole.code in codes, whole
+    return _Rehearsal(world, command, kept, whole)
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_stopped_anywhere_it_is_the_old_state_or_the_new(scene_world: World, name: str, tally: Tally, every: bool) -> None:
     world, scene = scene_world, SCENES[name]
     scene.prepare(world)
-    old, kept = content(world), world.root / "kept"
-    shutil.copytree(world.queue, kept, symlinks=True)
-    set_back(kept, world.queue)  # so that all runs begin with the same times of files, and make the same calls
-    command = _command(world, scene)
-    whole = stopped(command, world.queue)
-    assert whole.code in (0, 3), whole
+    old = content(world)
+    rehearsal = _rehearsed(world, _command(world, scene), (0, 3))
     new = content(world)
     assert new != old
     wrong, seen = [], set[str]()
 
-    for at in _points(whole.calls, every=every):
-        set_back(kept, world.queue)
-        run = stopped(command, world.queue, at=at)
-        if run.calls < at:  # an object of this moment's needed no folder of its own
-            continue
-        assert run.code == -signal.SIGKILL, (at, run)
+    for at, run in rehearsal.stops(every=every):
         said = world.pq("status")
         now = content(world)
         if now not in (old, new) and scene.goes_on:
@@ -245,18 +270,11 @@ def _told(at: int, run: Run, said: Result, old: State, new: State, now: State) -
 def test_stopped_anywhere_it_is_made_good_by_saying_it_again(scene_world: World, name: str, tally: Tally, every: bool) -> None:
     world, scene = scene_world, AGAIN[name]
     scene.prepare(world)
-    kept = world.root / "kept"
-    shutil.copytree(world.queue, kept, symlinks=True)
-    set_back(kept, world.queue)  # so that all runs begin with the same times of files, and make the same calls
-    command = _command(world, scene)
-    whole = stopped(command, world.queue)
-    assert whole.code == 0, whole
+    rehearsal = _rehearsed(world, _command(world, scene))
     new = _all(world)
     wrong = []
 
-    for at in _points(whole.calls, every=every):
-        set_back(kept, world.queue)
-        run = stopped(command, world.queue, at=at)
+    for at, run in rehearsal.stops(every=every):
         between = world.pq("status").code
         said = world.pq(*scene.words)
         now = _all(world)
@@ -271,21 +289,16 @@ def test_git_stopped_in_a_commit_leaves_a_commit_or_none(scene_world: World, tal
     """git, its hooks, and pq in them: what they leave, the user removes git's lock files of, as git says, and `pq repair` settles."""
     world = scene_world
     change(world, 35, "committed")
-    old, kept = content(world), world.root / "kept"
-    shutil.copytree(world.queue, kept, symlinks=True)
-    set_back(kept, world.queue)  # so that all runs begin with the same times of files, and make the same calls
+    old = content(world)
 
     def command() -> int:
         return subprocess.run(["git", "commit", "-qam", "f: thirty-five"], cwd=world.checkout, check=False).returncode
 
-    whole = stopped(command, world.queue)
-    assert whole.code == 0
+    rehearsal = _rehearsed(world, command)
     new = content(world)
     assert new != old
 
-    for at in _points(whole.calls, every=every):
-        set_back(kept, world.queue)
-        stopped(command, world.queue, at=at)
+    for at, run in rehearsal.stops(every=every):
         for lock in (world.checkout / ".git").rglob("*.lock"):
             lock.unlink()
         world.pq("status")
@@ -293,7 +306,7 @@ def test_git_stopped_in_a_commit_leaves_a_commit_or_none(scene_world: World, tal
         now = content(world)
         state = "old" if _without_index(now) == _without_index(old) else "new" if now == new else "else"
         tally.add("git commit", state)
-        assert state != "else", _told(at, whole, world.pq("status"), old, new, now)
+        assert state != "else", _told(at, run, world.pq("status"), old, new, now)
 
 
 def _without_index(state: State) -> State:
@@ -331,17 +344,12 @@ def test_the_power_goes_and_what_was_not_synced_is_cut(
     """
     world, scene = scene_world, SCENES[name]
     scene.prepare(world)
-    old, kept = content(world), world.root / "kept"
-    shutil.copytree(world.queue, kept, symlinks=True)
-    set_back(kept, world.queue)  # so that all runs begin with the same times of files, and make the same calls
-    command = _command(world, scene)
-    whole = stopped(command, world.queue)
+    old = content(world)
+    rehearsal = _rehearsed(world, _command(world, scene), (0, 3))
     new = content(world)
     wrong = []
 
-    for at in (*_points(whole.calls, every=every), 0):
-        set_back(kept, world.queue)
-        run = stopped(command, world.queue, at=at)
+    for at, run in itertools.chain(rehearsal.stops(every=every), rehearsal.ends()):
         cut = [place for place in map(Path, run.unsynced) if place.is_file() and _is_kept_by_nobody(world, place)]
         for place in cut:
             os.truncate(place, int(place.stat().st_size * part))
