@@ -305,8 +305,8 @@ def lint_lines(found: Linted) -> list[str]:
     """The faults, each at its place, and how many there are."""
     lines = [f"Mended {file}" for file in found.fixed]
     if found.unfixed:
-        because = "their release is not in the checkout, or a patch below them does not apply"
-        lines.append(f"Not mended, for what they make can't be proven ({because}): {', '.join(found.unfixed)}")
+        lines.append(f"Not mended, for what they make can't be proven: {', '.join(found.unfixed)}")
+        lines.append("hint: pq fetch gets a release that is missing; pq verify says which patch below does not apply")
     lines += map(fault_line, found.faults)
     if found.unproven:
         lines.append(f"Not compared with its release, which is not in the checkout: {', '.join(found.unproven)}")

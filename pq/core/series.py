@@ -136,11 +136,11 @@ class Series:
                 series = series.moved(name, behind=target[number - 1] if number else None)
         return series
 
-    def without(self, name: str) -> Series:
-        """The same series without a patch."""
-        line = self.entry(name).line
-        mark = _BOM if line == 1 and self.lines[0].startswith(_BOM) else b""
-        return read(mark + b"".join((*self.lines[: line - 1], *self.lines[line:])), file="series")
+    def without(self, *names: str) -> Series:
+        """The same series without some patches."""
+        gone = {self.entry(name).line for name in names}
+        mark = _BOM if 1 in gone and self.lines[0].startswith(_BOM) else b""
+        return read(mark + b"".join(line for number, line in enumerate(self.lines, 1) if number not in gone), file="series")
 
     def renamed(self, name: str, new: str) -> Series:
         """The same series with another name for a patch; its options and comments stay."""

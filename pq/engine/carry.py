@@ -133,9 +133,9 @@ def stands(workspace: Workspace, layer: Layer) -> bool:
 def names_its_base(workspace: Workspace, layer: Layer) -> bool:
     """Whether the index lines of a patch, where it has them, name the files that stand below it."""
     below = GitTree(workspace.checkout.objects, layer.before)
-    changes = [each for each in workspace.parse(layer.entry, layer.content).files if each.old_path is not None and each.old_id]
-    found = ((each.old_id, below.get(each.old_path)) for each in changes if each.old_path is not None)
-    return all(file is not None and is_blob(file.content, said) for said, file in found)
+    changes = workspace.parse(layer.entry, layer.content).files
+    said = ((each.old_id, below.get(each.old_path)) for each in changes if each.old_path is not None and each.old_id)
+    return all(file is not None and is_blob(file.content, oid) for oid, file in said)
 
 
 def as_patch(objects: Objects, before: str, after: str, *, renames: Iterable[tuple[str, str]] = ()) -> Patch:

@@ -64,9 +64,8 @@ def _workspace(call: Call) -> Workspace | None:
     if series not in found.queue.series_names():  # a branch of the user's own
         return None
     found = found.variant_of(series)
-    return replace(
-        found, at=found.checkout.branch(series)
-    )  # which git moves just now, so that nothing is to be refused because it does
+    # git moves the branch just now, and nothing is to be refused because it does
+    return replace(found, at=found.checkout.branch(series))
 
 
 def _before_commit(workspace: Workspace, call: Call, tell: Tell) -> Ending:

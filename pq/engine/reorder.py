@@ -57,9 +57,7 @@ def squash(workspace: Workspace, tell: Tell, *, patches: Sequence[str]) -> Endin
     renames = [rename for layer in chosen for rename in carry.renames(workspace.parse(layer.entry, layer.content))]
     body = carry.diff(workspace.checkout.objects, lowest.before, highest.tree, renames=renames)
     one = Layer(lowest.entry.forward(), text + body, lowest.before, highest.tree)
-    series = workspace.series
-    for name in names[1:]:
-        series = series.without(name)
+    series = workspace.series.without(*names[1:])
     made = (one, *moved[len(chosen) :])
     gone = {rewrite.patch_path(workspace, name): None for name in names[1:]}
     outcome = carry_out(workspace, Plan(first, made, {**rewrite.queue_changes(workspace, series, made), **gone}), tell)

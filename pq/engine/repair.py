@@ -83,7 +83,7 @@ def mend(workspace: Workspace, prefer: Prefer | None, rewritten: Sequence[tuple[
     raw = workspace.checkout.commits_above(workspace.head, workspace.pin_commit)
     sources = _sources(workspace, raw, rewritten)
     joined = [(patches[0], other) for patches in sources.values() for other in patches[1:]]
-    found = _Found(_without(workspace.series, [other for _, other in joined]))
+    found = _Found(workspace.series.without(*(other.patch for _, other in joined)))
     of_one = {oid: patches[0] for oid, patches in sources.items()}
     amended = workspace.checkout.amended(workspace.queue.series_name)
     for commit in raw:
@@ -123,12 +123,6 @@ def _sources(
             if patch is not None and patch.patch in workspace.series.names:
                 sources.setdefault(new, []).append(patch)
     return {new: patches for new, patches in sources.items() if len(patches) > 1}
-
-
-def _without(series: Series, patches: Sequence[PatchCommit]) -> Series:
-    for each in patches:
-        series = series.without(each.patch)
-    return series
 
 
 def _as_it_stands(workspace: Workspace, tell: Tell) -> Ending:

@@ -12,8 +12,9 @@ import datetime
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pq
@@ -38,10 +39,11 @@ _REMEMBERED = 500
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """A queue as the index has it, laid out in a folder of its own; `changed` are its paths that the commit changes, as HEAD has them."""
+    """A queue as the index has it, laid out in a folder of its own; `changed` are its paths that the commit changes, `committed` has them of HEAD."""
 
     workspace: Workspace
-    changed: Mapping[str, bytes | None]
+    changed: frozenset[str]
+    committed: Callable[[str], bytes | None]
 
 
 def before_commit(index: Index, today: datetime.date, trusted: str | None, tell: Tell) -> Ending:
@@ -49,16 +51,15 @@ def before_commit(index: Index, today: datetime.date, trusted: str | None, tell:
     ending = Ending.DONE
     for file in index.named(f"**/{FILE}"):
         folder = file.removesuffix(FILE).rstrip("/")
-        changed = {path: index.committed(folder, path) for path in index.changed(folder)}
+        changed = frozenset(index.changed(folder))
         if not any(name == FILE or name.startswith(("series/", "patches/")) for name in changed):
             continue
         with tempfile.TemporaryDirectory(prefix="pq-staged-") as laid_out:
             index.lay_out(folder, _OF_A_QUEUE, Path(laid_out))
             staged = open_queue(Path(laid_out))
             own = replace(staged, root=index.top / folder)
-            found = _look(
-                _Queue(Workspace(replace(staged, worktree=own.checkout)), changed), today, Workspace(own, trusted=trusted), tell
-            )
+            queue = _Queue(Workspace(replace(staged, worktree=own.checkout)), changed, partial(index.committed, folder))
+            found = _look(queue, today, Workspace(own, trusted=trusted), tell)
             ending = found if ending is Ending.DONE else ending
     return ending
 
@@ -125,9 +126,12 @@ def _broken(built: Sequence[Built], python: Interpreter | None) -> Iterator[Faul
 
 def _lost_diffs(queue: _Queue) -> Iterator[Fault]:
     """Patches that had a diff and have none: a file that was cut off, or something else saved in its place."""
-    for path, before in queue.changed.items():
+    for path in sorted(queue.changed):
         place = queue.workspace.queue.root / path
-        if path.startswith("patches/") and place.is_file() and before and _has_diff(before) and not _has_diff(place.read_bytes()):
+        if not path.startswith("patches/") or not place.is_file() or _has_diff(place.read_bytes()):
+            continue
+        before = queue.committed(path)
+        if before is not None and _has_diff(before):
             yield Fault("lost-diff", "it had a diff, and has none any more", path)
 
 

@@ -26,8 +26,9 @@ from pq.errors import NotClean, PqError
 from pq.repo import commits, journal, under_way
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
-from pq.repo.git import environment, repository_around, run, target
+from pq.repo.git import environment, repository_around, run
 from pq.repo.objects import GitTree, Objects
+from pq.repo.refs import target
 from pq.repo.transaction import Mover
 from pq.repo.worktree import Worktree
 
@@ -88,10 +89,9 @@ class Checkout:
         if head != branch:
             name = str(head).removeprefix("refs/heads/")
             raise NotClean(f"The checkout is on branch {name}, not on pq/{series}", hint=f"git -C {self.root} switch pq/{series}")
-        if branch not in self.repository.references:
-            raise NotClean(f"Branch pq/{series} has no commit", hint="pq setup makes it")
         found = target(self.repository, branch)
-        assert found is not None
+        if found is None:
+            raise NotClean(f"Branch pq/{series} has no commit", hint="pq setup makes it")
         return found
 
     def stack(self, head: str, pin: str) -> tuple[PatchCommit, ...]:

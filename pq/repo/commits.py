@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pq.core import paths
 from pq.core.series import Entry
-from pq.repo.git import readable
 from pq.repo.objects import Objects
+from pq.repo.refs import readable
 
 if TYPE_CHECKING:
     from pq.core.header import Description

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pq.core import paths
 from pq.core.patch import REGULAR
 from pq.repo import commits
-from pq.repo.git import readable
 from pq.repo.objects import FOLDER, Node, Objects
+from pq.repo.refs import readable
 from pq.repo.worktree import Unmerged
 
 OPERATIONS, UNDONE = "refs/pq/operations/", "refs/pq/undone/"

@@ -20,9 +20,9 @@ from typing import Any
 
 from pq.core.patch import REGULAR
 from pq.repo import commits
-from pq.repo.git import readable
 from pq.repo.objects import FOLDER, Node, Objects
 from pq.repo.operations import State
+from pq.repo.refs import readable
 
 STOPPED = "refs/pq/stopped/"
 

@@ -20,10 +20,10 @@ from pq.core.patch import REGULAR, SYMLINK
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
 from pq.repo import commits, files, journal, operations
-from pq.repo.git import target
 from pq.repo.journal import Journal, RefChange
 from pq.repo.objects import FOLDER, Objects
 from pq.repo.operations import State
+from pq.repo.refs import target
 from pq.repo.worktree import Changes, Entry, Worktree
 
 _MOVING = "refs/pq/moving"
