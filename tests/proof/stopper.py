@@ -11,6 +11,7 @@ What is not yet on the disk when the power goes is known too: files that were wr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import io
 import itertools
@@ -32,6 +33,9 @@ _RECEIVE, _RECEIVED = 0xC0502100, 80
 _ANSWER, _ANSWERED = 0xC0182101, 24
 _GO_ON = 1
 """ioctl numbers and sizes, and the flag with which a call goes on. Source: linux/seccomp.h."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+"""Source: linux/prctl.h."""
 
 _AT_DESCRIPTOR = -100 & 0xFFFFFFFF
 _WRITES = ("write", "pwrite64", "writev", "pwritev", "ftruncate", "fallocate", "copy_file_range", "sendfile")
@@ -88,7 +92,7 @@ def stopped(command: Callable[[], int], root: Path, *, at: int = 0, number: sign
     with ours:
         _, handles, _, _ = socket.recv_fds(ours, 1, 1)
     run = Run(Path(os.path.realpath(root)))
-    with contextlib.closing(io.FileIO(handles[0])) as listener:
+    with _adopting(), contextlib.closing(io.FileIO(handles[0])) as listener:
         _watch(listener, child, run, at, number)
     return run
 
@@ -165,10 +169,29 @@ def _watch(listener: io.FileIO, child: int, run: Run, at: int, number: signal.Si
                 poll.unregister(listener)  # nobody is left who could call
     finally:
         os.close(ended)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        run.code = os.waitstatus_to_exitcode(status)
+        run.code = _end(child)
+
+
+def _end(child: int) -> int:
+    """Kill a group of processes, and wait for each of them: one that is dying still has its locks. Returns how the first one ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-child, 0):
+            pass
+    return os.waitstatus_to_exitcode(status)
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[None]:
+    """What a process that ends leaves behind is ours, to be waited for."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0, ctypes.get_errno()
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
 def _decide(listener: io.FileIO, run: Run, at: int, child: int, number: signal.Signals) -> None:
