@@ -304,6 +304,9 @@ def test_git_stopped_in_a_commit_leaves_a_commit_or_none(scene_world: World, tal
         world.pq("status")
         world.pq("repair")
         now = content(world)
+        if _without_index(now) == _without_index(new):  # git moves the branch, and then its index
+            git(world.checkout, "reset", "-q")
+            now = content(world)
         state = "old" if _without_index(now) == _without_index(old) else "new" if now == new else "else"
         tally.add("git commit", state)
         assert state != "else", _told(at, run, world.pq("status"), old, new, now)
