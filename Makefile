@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint proof bench pins witnesses clean
+.PHONY: demo test setup lint proof coverage bench pins witnesses clean
 
 demo: setup
 	$(BIN)/pq push -a || test $$? -eq 2
@@ -28,6 +28,12 @@ pins: setup
 proof: setup witnesses
 	$(BIN)/python -m pytest -n auto --dist worksteal --long tests/proof tests/property tests/compat
 
+# The lines and branches that the tests reach, in pq's processes, too; what killed ones reached is not known.
+coverage: setup witnesses
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
 bench: setup
 	$(BIN)/python tests/bench/push.py
 	$(BIN)/python -m tests.bench.check
@@ -46,9 +52,10 @@ $(VENV)/complete: pyproject.toml
 	$(BIN)/python -m compileall -q pq
 	touch $@
 
-# quilt and patch are asked in the tests whether they read what pq reads and writes.
+# quilt and patch are asked in the tests whether they read what pq reads and writes; exFAT is a file system that holds less than others.
 witnesses:
-	@command -v quilt >/dev/null && command -v patch >/dev/null || { apt-get update -qq && apt-get install -y -qq quilt patch; } \
+	@command -v quilt >/dev/null && command -v patch >/dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq quilt patch exfat-fuse exfatprogs; } \
 	  || { echo "make test needs quilt and patch: install them with your package manager" >&2; exit 1; }
 
 clean:

@@ -24,6 +24,7 @@ from pygit2.enums import FileStatus, RepositoryOpenFlag
 from pq.core import paths
 from pq.errors import NotClean, PqError
 from pq.repo import commits, journal, under_way
+from pq.repo.capabilities import Capabilities
 from pq.repo.commits import Commit, PatchCommit
 from pq.repo.files import write_synced
 from pq.repo.git import environment, repository_around, run
@@ -61,7 +62,7 @@ class Checkout:
     @cached_property
     def mover(self) -> Mover:
         """What changes files, index, refs and queue."""
-        return Mover(self.folder, self.objects, Worktree(self.root, self.objects), self.queue)
+        return Mover(self.folder, self.objects, Worktree(self.root, self.objects, Capabilities.of(self.repository)), self.queue)
 
     @property
     def git_folder(self) -> Path:

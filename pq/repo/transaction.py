@@ -141,6 +141,7 @@ class Mover:
         switch = self._switch(before, after)
         taken = self.edits(before).keys() | before.conflicts.keys()
         staged = {path: old for path, (old, _) in switch.index.items() if path not in taken}
+        self.worktree.require_told_apart(switch.files)
         if blocking := self.worktree.in_the_way(switch.files, staged):
             raise self.blocked(blocking)
         for path, (old, _) in switch.queue.items():

@@ -15,6 +15,7 @@ from pq.core.paths import above
 from pq.core.tree import File
 from pq.errors import NotClean, PqError
 from pq.repo import files
+from pq.repo.capabilities import Capabilities
 from pq.repo.objects import Node, Objects
 
 Changes = Mapping[str, tuple[Node | None, Node | None]]
@@ -37,10 +38,11 @@ Entry = Node | Unmerged | None
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """The files below `root`, and git's index of them."""
+    """The files below `root`, on a file system with these capabilities, and git's index of them."""
 
     root: Path
     objects: Objects
+    capabilities: Capabilities
 
     def in_the_way(self, changes: Changes, indexed: Mapping[str, Entry]) -> tuple[str, ...]:
         """The paths that are not, in the files or in the index, what the switch has to find there.
@@ -53,17 +55,45 @@ class Worktree:
         found = {folder for folder in folders if folder in links or os.path.isfile(files.at(self.root, folder))}
         for path, (old, new) in changes.items():
             if found.isdisjoint(above(path)) and (
-                self._there(path, links) != old
+                self._there(path, links, old) != old
                 or (path in indexed and _indexed(index, path) != indexed[path])
                 or (new and self._holds_others(path, changes))
             ):
                 found.add(path)
         return tuple(sorted(found))
 
-    def node(self, path: str) -> Node | None:
-        """Mode and blob id of what stands at a path, read from the file itself."""
+    def require_told_apart(self, changes: Changes) -> None:
+        """Raise PqError where a switch makes a file that the file system takes for another one that git knows."""
+        made = [path for path, (old, new) in changes.items() if old is None and new is not None]
+        if self.capabilities.case or not made:
+            return
+        known: dict[str, str] = {}
+        for path in (*(entry.path for entry in self._index()), *changes):
+            known.setdefault(path.casefold(), path)
+        for path in made:
+            if (other := known[path.casefold()]) != path:
+                raise PqError(
+                    f"{other} and {path} are one file here: the file system does not tell them apart",
+                    hint="name a folder on another file system under [upstream] checkout in pq.toml",
+                )
+
+    def node(self, path: str, *likely: Node | None) -> Node | None:
+        """Mode and blob id of what stands at a path, read from the file itself.
+
+        A mode that the file system can't hold is that of what is likely there, if its bytes are, and else that of the index.
+        """
         found = files.read(files.at(self.root, path))
-        return None if found is None else (found.mode, blob_id(found.content))
+        if found is None:
+            return None
+        ident = blob_id(found.content)
+        return self._mode(path, found, *(node[0] for node in likely if node is not None and node[1] == ident)), ident
+
+    def _mode(self, path: str, found: File, *likely: int) -> int:
+        if self.capabilities.tells(found.mode):
+            return found.mode
+        entry = _indexed(self._index(), path)
+        known = (*likely, entry[0]) if isinstance(entry, tuple) else likely
+        return next((mode for mode in known if self.capabilities.may_be(found.mode, mode)), self.capabilities.plain(found.mode))
 
     def edited(self, paths: Iterable[str]) -> dict[str, Node | None]:
         """What stands at these paths, its contents among the objects; None where nothing does. Raises NotClean for what git can't hold."""
@@ -72,7 +102,7 @@ class Worktree:
             file = None if files.symlink_above(self.root, path) else files.read(files.at(self.root, path))
             if file is not None and file.mode not in (REGULAR, EXECUTABLE, SYMLINK):
                 raise NotClean(f"{path} is neither a file nor a symlink", hint="move it away")
-            found[path] = None if file is None else (file.mode, self.objects.write("blob", file.content))
+            found[path] = None if file is None else (self._mode(path, file), self.objects.write("blob", file.content))
         return found
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
@@ -100,7 +130,7 @@ class Worktree:
         for path, (old, new) in changes.items():
             if new is not None:
                 self._require(path, old)
-                files.put(files.at(self.root, path), File(new[0], self.objects.read(new[1])), token)
+                files.put(files.at(self.root, path), File(self.capabilities.held(new[0]), self.objects.read(new[1])), token)
 
     def switch_index(self, entries: Mapping[str, Entry]) -> None:
         """Make the index hold these entries."""
@@ -128,7 +158,7 @@ class Worktree:
     def mend_files(self, changes: Changes, token: str) -> None:
         """Write anew what a switch has put there and the power has cut."""
         links = self._links(changes)
-        torn = [path for path, (_, new) in changes.items() if self.node(path) != new and self._is_torn(path, new, links)]
+        torn = [path for path, (_, new) in changes.items() if self.node(path, new) != new and self._is_torn(path, new, links)]
         self.switch_files({path: (self.node(path), changes[path][1]) for path in torn}, token)
 
     def mend_index(self, tree: str) -> None:
@@ -150,11 +180,11 @@ class Worktree:
         back: dict[str, tuple[Node | None, Node | None]] = {}
         strange = []
         links = self._links(changes)
-        foreign = {link for link in links if link not in changes or self.node(link) != changes[link][1]}
+        foreign = {link for link in links if link not in changes or self.node(link, changes[link][1]) != changes[link][1]}
         for path, (old, new) in changes.items():
             if links.isdisjoint(above(path)):
                 files.drop_temporary(files.at(self.root, path), token)
-            now = self._there(path, links)
+            now = self._there(path, links, old, new)
             if (now in (old, new) or self._is_torn(path, new, links)) and foreign.isdisjoint(above(path)):
                 back[path] = (now, old)
             else:
@@ -168,7 +198,11 @@ class Worktree:
         if new is None or not links.isdisjoint(above(path)):
             return False
         found = files.read(files.at(self.root, path))
-        return found is not None and found.mode == new[0] and self.objects.read(new[1]).startswith(found.content)
+        return (
+            found is not None
+            and self.capabilities.may_be(found.mode, new[0])
+            and self.objects.read(new[1]).startswith(found.content)
+        )
 
     def _note_times(self, index: pygit2.Index) -> None:
         """Write the files' times into the index, so that git need not read them again; of files with edits it has to.
@@ -186,7 +220,7 @@ class Worktree:
 
     def _require(self, path: str, old: Node | None) -> None:
         """Look once more, right before a file is replaced: an editor may have saved, or a folder become a symlink, meanwhile."""
-        if files.symlink_above(self.root, path) is not None or self.node(path) != old:
+        if files.symlink_above(self.root, path) is not None or self.node(path, old) != old:
             raise NotClean(f"{path} was changed meanwhile", hint="run the command again")
 
     def _links(self, changes: Changes) -> set[str]:
@@ -194,9 +228,9 @@ class Worktree:
         folders = {folder for path in changes for folder in above(path)}
         return {folder for folder in folders if os.path.islink(files.at(self.root, folder))}
 
-    def _there(self, path: str, links: set[str]) -> Node | None:
+    def _there(self, path: str, links: set[str], *likely: Node | None) -> Node | None:
         """What stands at a path; what stands behind a symlink does not stand there."""
-        return self.node(path) if links.isdisjoint(above(path)) else None
+        return self.node(path, *likely) if links.isdisjoint(above(path)) else None
 
     def _holds_others(self, path: str, changes: Changes) -> bool:
         """Whether a folder stands where a file has to go, with something in it that the switch does not take away."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -164,12 +164,102 @@ def test_a_submodule_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_names_that_differ_in_case_alone(world: World) -> None:
-    """Two files here; where the file system takes them for one, pq can't tell, and git says it (core.ignoreCase)."""
     world.patch("case.patch", {"Readme": b"1\n", "README": b"2\n"})
 
     assert world.process("push").code == 0
     assert (world.files()["Readme"], world.files()["README"]) == (b"100644 1\n", b"100644 2\n")
     assert world.process("pop").code == 0
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Iterator[Path]:
+    """A file system that keeps the case of names and does not tell them apart by it, and has no executable bits and no symlinks."""
+    image, folder = tmp_path / "image", tmp_path / "volume"
+    image.write_bytes(b"")
+    os.truncate(image, 64 << 20)
+    folder.mkdir()
+    script = 'mkfs.exfat "$1" && device=$(losetup --find --show "$1") && mount.exfat-fuse "$device" "$2"'
+    done = subprocess.run(["sh", "-c", script, "sh", image, folder], capture_output=True, check=False)
+    try:
+        if done.returncode != 0:
+            pytest.skip(f"exFAT can't be mounted here: {done.stderr.decode(errors='replace').strip()}")
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], capture_output=True, check=False)
+        devices = subprocess.run(["losetup", "-n", "-O", "NAME", "-j", image], capture_output=True, check=False).stdout.decode()
+        for device in devices.split():
+            subprocess.run(["losetup", "-d", device], check=True)
+
+
+@pytest.fixture
+def held(volume: Path) -> World:
+    """Release v1 with files of all modes, and an empty series, on that file system."""
+    world = World(volume)
+    files = {"README.md": b"1\n2\n3\n", "Docs/Guide.md": b"x\n", "numbers.txt": NUMBERS, "run.sh": b"#!/bin/sh\n"}
+    world.release("v0", {**files, "link": b"README.md"})
+    git(world.upstream, "update-index", "--chmod=+x", "run.sh")
+    git(world.upstream, "update-index", "--cacheinfo", f"120000,{git(world.upstream, 'rev-parse', ':link').strip()},link")
+    git(world.upstream, "commit", "-qm", "v1")
+    git(world.upstream, "tag", "v1")
+    world.init()
+    return world
+
+
+def test_a_file_system_that_holds_less(held: World) -> None:
+    """What it can't hold is what git knows of it: pushed, popped and refreshed without a change that nobody made."""
+    changed = {"README.md": b"1\n2\nthree\n", "Docs/New.md": b"new\n", "run.sh": b"#!/bin/bash\n", "link": b"numbers.txt"}
+    before = held.files()
+    held.patch("one.patch", changed)
+    text = (held.queue / "patches" / "one.patch").read_bytes()
+
+    for words in (("push",), ("status",), ("pop",), ("push",)):
+        said = held.process(*words)
+        assert (said.code, git(held.checkout, "status", "--porcelain")) == (0, ""), said
+    assert {name: held.files()[name][7:] for name in changed} == changed
+    (held.checkout / "README.md").write_bytes(b"1\n2\nfour\n")
+    assert held.process("refresh").code == 0
+    assert (held.queue / "patches" / "one.patch").read_bytes().count(b"mode") == text.count(b"mode")
+    modes = git(held.checkout, "ls-tree", "-r", "HEAD")
+    assert [line.split()[0] for line in modes.splitlines() if line.endswith(("run.sh", "link"))] == ["120000", "100755"]
+    assert held.process("pop", "-a").code == 0
+    assert held.files() == before
+
+
+def test_one_name_in_two_cases_is_refused_there(held: World) -> None:
+    """What would be one file is never written over another one."""
+    (held.checkout / "NOTES.txt").write_bytes(b"mine\n")
+    before = held.files()
+    rename = b"diff --git a/README.md b/readme.md\nsimilarity index 100%\nrename from README.md\nrename to readme.md\n"
+
+    untracked, two, renamed = (
+        _pushed_alone(held, content) for content in (_creation("notes.txt"), _creation("Two.txt") + _creation("two.txt"), rename)
+    )
+
+    assert (untracked.code, "in the way: notes.txt\n" in untracked.err) == (5, True), untracked
+    told = "are one file here: the file system does not tell them apart\nhint: name a folder on another file system"
+    assert (two.code, f"pq: Two.txt and two.txt {told}" in two.err) == (1, True), two
+    assert (renamed.code, f"pq: README.md and readme.md {told}" in renamed.err) == (1, True), renamed
+    assert held.files() == before
+
+
+@pytest.mark.parametrize(("key", "mode"), [("core.fileMode", 0o755), ("core.symlinks", 0o644)])
+def test_what_git_does_not_look_at_is_no_edit(stacked: World, key: str, mode: int) -> None:
+    """As on such a file system: a mode that changes by itself, a symlink that is a plain file with its target for content."""
+    stacked.patch("link.patch", {"link": b"numbers.txt"})
+    place = stacked.queue / "patches" / "link.patch"
+    place.write_bytes(place.read_bytes().replace(b"100644", b"120000"))
+    git(stacked.checkout, "config", key, "false")
+
+    assert stacked.process("push", "-a").code == 0
+    is_link = (stacked.checkout / "link").is_symlink()
+    (stacked.checkout / "numbers.txt").chmod(mode)
+    assert git(stacked.checkout, "status", "--porcelain") == ""
+    for words in (("refresh", "one.patch"), ("pop", "-a"), ("push", "-a"), ("undo",), ("redo",)):
+        said = stacked.process(*words)
+        assert (said.code, git(stacked.checkout, "status", "--porcelain")) == (0, ""), said
+
+    assert is_link == (key == "core.fileMode")
+    assert git(stacked.checkout, "ls-tree", "HEAD", "link", "numbers.txt").split()[::4] == ["120000", "100644"]
 
 
 def test_long_names_and_deep_folders(world: World) -> None:
@@ -188,6 +278,12 @@ def test_long_names_and_deep_folders(world: World) -> None:
     assert world.process("pop", "-a").code == 0
     assert world.files() == before
     stands_at(world, None)
+
+
+def _pushed_alone(world: World, content: bytes) -> Result:
+    world.series.write_bytes(world.series.read_bytes().splitlines(keepends=True)[0])
+    world.add("alone.patch", content)
+    return world.process("push")
 
 
 def _creation(path: str) -> bytes:
