@@ -53,9 +53,10 @@ def _big_patch(queue: Path, size: int) -> None:
 _NAMES = b"--- a/f.txt\n+++ b/f.txt\n"
 
 
-def _hunk(at: int) -> bytes:
-    """A hunk that changes the line behind this one, which count from 0."""
-    return b"@@ -%d,3 +%d,3 @@\n line %d\n-line %d\n+text\n line %d\n" % (at + 1, at + 1, at, at + 1, at + 2)
+def _hunk(at: int, time: int = 0) -> bytes:
+    """A hunk that changes the line behind this one, which count from 0, for the nth time."""
+    was = b"text %d" % time if time else b"line %d" % (at + 1)
+    return b"@@ -%d,3 +%d,3 @@\n line %d\n-%s\n+text %d\n line %d\n" % (at + 1, at + 1, at, was, time + 1, at + 2)
 
 
 def _hunks(queue: Path, count: int) -> None:
@@ -64,9 +65,10 @@ def _hunks(queue: Path, count: int) -> None:
 
 
 def _patches(queue: Path, count: int) -> None:
-    """So many patches, each of its own line."""
+    """So many patches of one file, each of one of its lines."""
     for number in range(count):
-        _add(queue, f"p{number}.patch", _NAMES + _hunk(number * 10))
+        time, place = divmod(number, 100)
+        _add(queue, f"p{number}.patch", _NAMES + _hunk(place * 10, time))
 
 
 def _one_line(queue: Path, lines: int) -> None:
@@ -85,7 +87,7 @@ def _files(queue: Path, count: int) -> None:
 CASES: dict[str, tuple[Callable[[Path, int], None], int, Callable[[int], int]]] = {
     "a patch of bytes": (_big_patch, 100_000_000, lambda _: 10),
     "hunks of a file": (_hunks, 100_000, lambda count: count * 10),
-    "patches": (_patches, 10_000, lambda count: count * 10),
+    "patches": (_patches, 10_000, lambda _: 1_000),
     "a file of lines": (_one_line, 1_000_000, lambda count: count),
     "files of a patch": (_files, 20_000, lambda _: 10),
 }
