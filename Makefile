@@ -54,8 +54,9 @@ $(VENV)/complete: pyproject.toml
 
 # quilt and patch are asked in the tests whether they read what pq reads and writes; exFAT is a file system that holds less than others.
 witnesses:
-	@command -v quilt >/dev/null && command -v patch >/dev/null \
+	@command -v quilt >/dev/null && command -v patch >/dev/null && command -v mount.exfat-fuse >/dev/null \
 	  || { apt-get update -qq && apt-get install -y -qq quilt patch exfat-fuse exfatprogs; } \
+	  || { command -v quilt >/dev/null && command -v patch >/dev/null; } \
 	  || { echo "make test needs quilt and patch: install them with your package manager" >&2; exit 1; }
 
 clean:

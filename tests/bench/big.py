@@ -53,10 +53,10 @@ def _big_patch(queue: Path, size: int) -> None:
 _NAMES = b"--- a/f.txt\n+++ b/f.txt\n"
 
 
-def _hunk(at: int, time: int = 0) -> bytes:
-    """A hunk that changes the line behind this one, which count from 0, for the nth time."""
-    was = b"text %d" % time if time else b"line %d" % (at + 1)
-    return b"@@ -%d,3 +%d,3 @@\n line %d\n-%s\n+text %d\n line %d\n" % (at + 1, at + 1, at, was, time + 1, at + 2)
+def _hunk(at: int, turn: int = 0) -> bytes:
+    """A hunk that changes the line behind this one, which count from 0; `turn` says how often that was done."""
+    was = b"text %d" % turn if turn else b"line %d" % (at + 1)
+    return b"@@ -%d,3 +%d,3 @@\n line %d\n-%s\n+text %d\n line %d\n" % (at + 1, at + 1, at, was, turn + 1, at + 2)
 
 
 def _hunks(queue: Path, count: int) -> None:
@@ -67,8 +67,8 @@ def _hunks(queue: Path, count: int) -> None:
 def _patches(queue: Path, count: int) -> None:
     """So many patches of one file, each of one of its lines."""
     for number in range(count):
-        time, place = divmod(number, 100)
-        _add(queue, f"p{number}.patch", _NAMES + _hunk(place * 10, time))
+        turn, place = divmod(number, 100)
+        _add(queue, f"p{number}.patch", _NAMES + _hunk(place * 10, turn))
 
 
 def _one_line(queue: Path, lines: int) -> None:
